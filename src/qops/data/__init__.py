@@ -1,0 +1,1 @@
+"""Facts of the world, each row with its source."""

@@ -1,0 +1,13 @@
+"""Messages that programs print, one module per program; `ALL` is every message that a scan looks for."""
+
+from qops.data.messages import cuda, engine, kernel, nccl, system, torch
+from qops.evidence.message import Message
+
+
+def _of(module: object) -> tuple[Message, ...]:
+    return tuple(v for v in vars(module).values() if isinstance(v, Message))
+
+
+ALL: tuple[Message, ...] = tuple(
+    m for module in (nccl, torch, cuda, kernel, system, engine) for m in _of(module)
+)

@@ -1,0 +1,35 @@
+"""Containers as `docker inspect` or `podman inspect` describe them."""
+
+from dataclasses import dataclass
+
+from qops.evidence.text import Quote
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container. Sizes in bytes; None: not said."""
+
+    name: str
+    quote: Quote
+    image: str = ""
+    running: bool | None = None
+    exit_code: int | None = None
+    oom_killed: bool | None = None
+    runtime: str = ""
+    shm_size: int | None = None
+    ipc_mode: str = ""
+    network_mode: str = ""
+    pid: int | None = None
+    restart: str = ""
+    memlock: int | None = None  # -1: unlimited
+    capabilities: tuple[str, ...] = ()
+    gpus_requested: bool | None = None  # by --gpus, a runtime or a CDI device
+    environment: tuple[tuple[str, str], ...] = ()
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """All containers seen."""
+
+    containers: tuple[Container, ...]

@@ -1,0 +1,136 @@
+"""What NCCL says: its log, and its RAS witness."""
+
+from dataclasses import dataclass
+
+from qops.evidence.text import Quote
+
+
+@dataclass(frozen=True, slots=True)
+class NcclRank:
+    """One rank's start in one communicator. `complete` is False when START was seen and COMPLETE was not."""
+
+    communicator: str  # commId, or the pointer on versions that print none
+    rank: int
+    size: int
+    quote: Quote
+    pid: int | None = None
+    host: str = ""
+    device: int | None = None  # cudaDev
+    bus_id: str = ""  # as printed, hexadecimal
+    started: bool = True
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NcclSetting:
+    """A setting that NCCL says is in force, or one that it refused."""
+
+    name: str
+    value: str
+    quote: Quote
+    pid: int | None = None
+    rank: int | None = None  # local index in brackets
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NcclChannel:
+    """The transport of one direction between two ranks; all channels of a pair with it are counted."""
+
+    a: int
+    b: int
+    transport: str  # "P2P/CUMEM", "P2P/IPC", "P2P/direct pointer", "SHM/direct/direct", "NET/IB/0/GDRDMA", …
+    count: int
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
+class NcclCall:
+    """The last collective that a process issued on a communicator (NCCL_DEBUG_SUBSYS=COLL)."""
+
+    pid: int
+    communicator: str  # pointer
+    op: str  # "AllReduce"
+    number: int  # opCount, decimal
+    count: int  # elements
+    datatype: int
+    quote: Quote
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NcclWarning:
+    """An `NCCL WARN` line. `text` is what follows WARN."""
+
+    text: str
+    quote: Quote
+    pid: int | None = None
+    rank: int | None = None
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NcclLog:
+    """All NCCL lines of all logs."""
+
+    versions: tuple[str, ...] = ()  # "2.28.9", each once
+    ranks: tuple[NcclRank, ...] = ()
+    settings: tuple[NcclSetting, ...] = ()
+    channels: tuple[NcclChannel, ...] = ()
+    warnings: tuple[NcclWarning, ...] = ()
+    calls: tuple[NcclCall, ...] = ()
+    networks: tuple[str, ...] = ()  # "Socket", "IB"
+    interfaces: tuple[str, ...] = ()  # bootstrap interfaces
+    connected: bool = False  # "Connected all rings/trees" seen
+    last: Quote | None = None  # last NCCL line
+    version_quote: Quote | None = None
+
+    def rank_of(self, pid: int) -> int | None:
+        """Return the global rank of a process, when one line says both."""
+        return next((r.rank for r in self.ranks if r.pid == pid), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RasRank:
+    """One rank as RAS sees it. `operations` holds collective counts by name."""
+
+    rank: int
+    quote: Quote
+    pid: int | None = None
+    gpu: int | None = None
+    host: str = ""
+    status: str = ""  # RUNNING, INIT, NOCOMM, …; "" when not said
+    operations: tuple[tuple[str, int], ...] = ()
+    missing: bool = False
+    considered_dead: bool = False
+    unresponsive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RasCommunicator:
+    """One communicator in one RAS answer."""
+
+    id: str
+    size: int | None
+    status: str  # RUNNING, …
+    problem: str  # "MISMATCH", "INCOMPLETE", "ERROR", …; "" when RAS says OK
+    ranks: tuple[RasRank, ...]
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
+class RasAnswer:
+    """One answer of the RAS socket; `answered` False: it was asked and gave none."""
+
+    answered: bool
+    quote: Quote
+    at: float | None = None  # seconds
+    version: str = ""
+    communicators: tuple[RasCommunicator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ras:
+    """All RAS answers, in order of time."""
+
+    answers: tuple[RasAnswer, ...]

@@ -1,0 +1,53 @@
+"""What a probe is: questions for a host, and a total parser for the answers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qops.evidence.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command to run on the host. It must only read. `timeout` in seconds.
+
+    `samples` gives the seconds after the start of the collection at which it is asked; more than one makes a
+    series. `root` marks what answers fully only to root; `why` is one line for docs/evidence.md.
+    """
+
+    argv: tuple[str, ...]
+    why: str
+    timeout: float = 10.0
+    root: bool = False
+    samples: tuple[float, ...] = (0.0,)
+    live_only: bool = False  # asked only when a hang is to be judged (`diagnose`, `collect`), not by `plan`
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file to read on the host. `binary` keeps its bytes."""
+
+    path: str
+    why: str
+    root: bool = False
+    binary: bool = False
+
+
+Ask = Command | Read
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One source of evidence.
+
+    `parse` gets every text that is this probe's: the answers to `asks`, and loose texts that `recognise` claims.
+    It returns None when the texts hold nothing of the kind, and raises nothing but ParseError.
+    """
+
+    name: str
+    makes: type
+    parse: Callable[[Sequence[Text]], Any]
+    recognise: Callable[[Text], bool]
+    asks: tuple[Ask, ...] = ()
+    families: tuple[str, ...] = ("nccl", "cuda", "host", "serve")
+    literals: tuple[str, ...] = ()  # what a line of a very large file must hold to be of use to `parse`

@@ -1,0 +1,89 @@
+"""What a diagnosis says: findings, verdict and coverage for each host, and the exit status they mean."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from qops.evidence.text import Gap, Quote
+from qops.rule import Confidence, Fix, Role, Severity
+
+
+class Verdict(StrEnum):
+    """The answer for one host. `undetermined`: symptoms without a supported cause, or evidence that is missing."""
+
+    FAULT = "fault"
+    HEALTHY = "healthy"
+    UNDETERMINED = "undetermined"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is so, with its evidence."""
+
+    code: str
+    cause: str
+    family: str
+    role: Role
+    severity: Severity
+    confidence: Confidence
+    subject: str
+    message: str
+    evidence: tuple[Quote, ...]
+    explains: tuple[str, ...]
+    fix: tuple[Fix, ...]
+    runbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A cause that the evidence speaks against."""
+
+    code: str
+    cause: str
+    because: str
+    evidence: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at and what was not. `unknown` maps a rule's code to the evidence that it lacked."""
+
+    rules: int
+    judged: int
+    seen: tuple[str, ...]  # kinds of evidence
+    not_seen: tuple[str, ...]
+    unknown: tuple[tuple[str, tuple[str, ...]], ...]
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """The judgement of one host. `collected` is ISO 8601 in UTC, or "" when the evidence does not say."""
+
+    host: str
+    collected: str
+    verdict: Verdict
+    reason: str
+    findings: tuple[Finding, ...]
+    ruled_out: tuple[Excluded, ...]
+    coverage: Coverage
+
+    @property
+    def root(self) -> Finding | None:
+        """The root cause, when there is one."""
+        return next(iter(self.findings), None) if self.verdict is Verdict.FAULT else None
+
+
+HEALTHY, FAULT, USAGE, INCOMPLETE, UNREACHABLE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+
+
+def exit_status(hosts: tuple[HostReport, ...]) -> int:
+    """Return the exit status for `hosts`: a fault wins over unreachable, which wins over undetermined."""
+    verdicts = {h.verdict for h in hosts}
+    if Verdict.FAULT in verdicts:
+        return FAULT
+    if Verdict.UNREACHABLE in verdicts:
+        return UNREACHABLE
+    if Verdict.UNDETERMINED in verdicts or not hosts:
+        return INCOMPLETE
+    return HEALTHY

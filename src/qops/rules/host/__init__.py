@@ -1,0 +1,5 @@
+"""Rules of the host family, one file per cause."""
+
+from qops.rule import Rule
+
+RULES: tuple[Rule, ...] = ()

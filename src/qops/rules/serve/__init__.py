@@ -1,0 +1,5 @@
+"""Rules of the serve family, one file per cause."""
+
+from qops.rule import Rule
+
+RULES: tuple[Rule, ...] = ()
