@@ -16,9 +16,7 @@ _SEVERITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 _ROLE = {Role.CAUSE: 0, Role.CONTRIBUTING: 1, Role.SYMPTOM: 2, Role.INFO: 3}
 
 
-def observe(
-    texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Probe] = probes.ALL
-) -> dict[type, Any]:
+def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Probe] = probes.ALL) -> dict[type, Any]:
     """Parse `texts` to evidence: each text goes to the probe that asked, or to all that recognise it.
 
     Answers that no parser can read become gaps, so that they count as not seen.
@@ -101,9 +99,7 @@ def rank(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             if a.cause in b.explains and b.cause in a.explains:
                 explained -= {a.cause, b.cause}
     settled = [
-        _as_symptom(f)
-        if f.role is Role.CAUSE and f.cause in explained and f.severity is not Severity.INFO
-        else f
+        _as_symptom(f) if f.role is Role.CAUSE and f.cause in explained and f.severity is not Severity.INFO else f
         for f in findings
     ]
 
@@ -120,9 +116,7 @@ def rank(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _as_symptom(finding: Finding) -> Finding:
-    return Finding(
-        **{name: getattr(finding, name) for name in Finding.__slots__ if name != "role"}, role=Role.SYMPTOM
-    )
+    return Finding(**{name: getattr(finding, name) for name in Finding.__slots__ if name != "role"}, role=Role.SYMPTOM)
 
 
 def _verdict(findings: Sequence[Finding], evidence: Evidence) -> tuple[Verdict, str]:

@@ -37,9 +37,7 @@ class PcieTree:
     @property
     def gpus(self) -> tuple[PcieDevice, ...]:
         """The NVIDIA display and 3D controllers."""
-        return tuple(
-            d for d in self.devices if d.nvidia and ("3D" in d.kind or "VGA" in d.kind or "Display" in d.kind)
-        )
+        return tuple(d for d in self.devices if d.nvidia and ("3D" in d.kind or "VGA" in d.kind or "Display" in d.kind))
 
     def above(self, device: PcieDevice) -> tuple[PcieDevice, ...]:
         """Return the bridges between `device` and its root complex, nearest last."""

@@ -96,9 +96,7 @@ class CudaLibraries:
     @property
     def driver(self) -> tuple[CudaLibrary, ...]:
         """Libcuda files that belong to the installed driver."""
-        return tuple(
-            x for x in self.libraries if "/libcuda.so" in x.path and not x.compat and not x.stub and x.version
-        )
+        return tuple(x for x in self.libraries if "/libcuda.so" in x.path and not x.compat and not x.stub and x.version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,7 @@ def automaton(literals: tuple[str, ...]) -> Scan:
     except ImportError:  # no wheel for this Python: the same answer, slower
         return lambda data: _one_by_one(needles, data)
     matcher = BytesAhoCorasick(needles)
-    return lambda data: [
-        (index, start) for index, start, _ in matcher.find_matches_as_indexes(data, overlapping=True)
-    ]
+    return lambda data: [(index, start) for index, start, _ in matcher.find_matches_as_indexes(data, overlapping=True)]
 
 
 def _one_by_one(needles: tuple[bytes, ...], data: bytes) -> list[tuple[int, int]]:

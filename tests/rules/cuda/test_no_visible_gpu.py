@@ -1,4 +1,5 @@
 from judging import causes, outcomes
+
 from qops.rule import Confidence, Found
 from qops.rules.cuda.no_visible_gpu import no_visible_gpu
 

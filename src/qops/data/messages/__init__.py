@@ -8,6 +8,4 @@ def _of(module: object) -> tuple[Message, ...]:
     return tuple(v for v in vars(module).values() if isinstance(v, Message))
 
 
-ALL: tuple[Message, ...] = tuple(
-    m for module in (nccl, torch, cuda, kernel, system, engine) for m in _of(module)
-)
+ALL: tuple[Message, ...] = tuple(m for module in (nccl, torch, cuda, kernel, system, engine) for m in _of(module))

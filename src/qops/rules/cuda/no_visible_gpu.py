@@ -19,9 +19,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         ),
     ),
 )
-def no_visible_gpu(
-    logs: Logs, environment: Environment | None, gpus: Gpus | None
-) -> Iterator[Found | RuledOut]:
+def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | None) -> Iterator[Found | RuledOut]:
     """CUDA_VISIBLE_DEVICES, or the container's device list, leaves no GPU."""
     hits = logs.find(cuda.NO_VISIBLE_GPU)
     if not hits:
