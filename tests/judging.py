@@ -29,3 +29,14 @@ def outcomes(rule: Rule, files: Mapping[str, str]) -> tuple[Found | RuledOut, ..
     """Run one rule on loose files; None when evidence that it needs is missing."""
     evidence = observe([text(content, name) for name, content in files.items()])
     return None if rule.missing(evidence) else rule.judge(evidence)
+
+
+def judged(rule: Rule, *values: object) -> tuple[Found | RuledOut, ...] | None:
+    """Run one rule on evidence values; None when evidence that it needs is missing."""
+    evidence = {type(value): value for value in values}
+    return None if rule.missing(evidence) else rule.judge(evidence)
+
+
+def found(rule: Rule, *values: object) -> list[Found]:
+    """Return only what the rule accuses."""
+    return [o for o in judged(rule, *values) or () if isinstance(o, Found)]

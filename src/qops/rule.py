@@ -140,7 +140,7 @@ def rule(
         return Rule(
             code=code,
             cause=cause,
-            family=check.__module__.split(".")[-2],
+            family=".".join(("", *check.__module__.split("."))).rsplit(".", 2)[-2],
             summary=inspect.cleandoc(check.__doc__ or ""),
             severity=severity,
             role=role,

@@ -1,0 +1,201 @@
+"""`qops lab`: practice hosts with simulated GPUs, to try roles and diagnosis on."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from qops.lab.lifecycle import HostStatus
+    from qops.lab.place import Say
+
+EXAMPLES = """
+\b
+Examples:
+  qops lab up spark                    bring up a practice DGX Spark
+  qops lab ssh spark -- nvidia-smi     run a command on it
+  qops lab break shm-too-small spark   plant a fault, then look for it
+  ansible all -i <(qops lab inventory) -m ping
+  qops lab down                        leave nothing behind
+
+\b
+The lab needs Docker, and root once for each base image. QOPS_LAB names a second lab beside the first.
+Exit status: 0 done, 2 not possible here or as asked, 70 internal error, 130 interrupted.
+"""
+
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
+
+@click.group(
+    help="Practice on hosts whose GPUs are simulated." + "\n" + EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+def lab() -> None:
+    """Root of the lab's commands; its help text is in the decorator."""
+
+
+@lab.command()
+@click.argument("scenarios", nargs=-1)
+def up(scenarios: tuple[str, ...]) -> None:
+    """Bring up the hosts of SCENARIOS, by name or by the path of a .yaml file.
+
+    Without names: the hosts that the lab has, or the scenario `spark`. What is already up is left as it is.
+    """
+    from qops.lab import lifecycle, place
+
+    raised = lifecycle.up(place.here(), scenarios, _progress())
+    for one in raised:
+        click.echo(f"{one.host}\t{one.address}\t{one.hardware_class}")
+    if raised and sys.stderr.isatty():
+        click.echo(f"try: qops lab ssh {raised[0].host} -- nvidia-smi", err=True)
+
+
+@lab.command()
+@click.option(
+    "--images/--keep-images", "images", default=False, help="Remove the base images too. [default: keep them]"
+)
+def down(images: bool) -> None:
+    """Remove the lab: hosts, network, volumes, keys."""
+    from qops.lab import lifecycle, place
+
+    lifecycle.down(place.here(), _progress(), with_images=images)
+
+
+@lab.command()
+@_FORMAT
+def status(form: str) -> None:
+    """Show the hosts, and which faults are planted in them."""
+    from qops.lab import lifecycle, place
+
+    hosts = lifecycle.status(place.here())
+    if form == "json":
+        click.echo(json.dumps({"schema": 1, "hosts": [_plain(one) for one in hosts]}, indent=2))
+        return
+    if not hosts:
+        click.echo("the lab has no hosts (qops lab up)", err=True)
+    rows = [
+        (
+            one.host,
+            one.status,
+            one.address,
+            one.scenario,
+            "unknown" if one.faults is None else ", ".join(one.faults) or "-",
+        )
+        for one in hosts
+    ]
+    _table(("HOST", "STATUS", "ADDRESS", "SCENARIO", "FAULTS"), rows)
+
+
+@lab.command(context_settings={"ignore_unknown_options": True})
+@click.argument("host")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def ssh(host: str, command: tuple[str, ...]) -> None:
+    """Log in to HOST as root, or run a command there: qops lab ssh HOST -- CMD."""
+    from qops.lab import keys, lifecycle, place
+
+    here = place.here()
+    found = lifecycle.find(here, host)
+    argv = keys.ssh(here, found.address, command, ("-o", "LogLevel=ERROR"))
+    os.execvp(argv[0], argv)  # noqa: S606 - ssh takes over the terminal
+
+
+@lab.command()
+def inventory() -> None:
+    """Print the inventory that `ansible -i` takes."""
+    from qops.lab import inventory as rendered
+    from qops.lab import lifecycle, place
+
+    here = place.here()
+    click.echo(rendered.render(here, lifecycle.containers(here)), nl=False)
+
+
+@lab.command("break")
+@click.argument("fault")
+@click.argument("host")
+def break_(fault: str, host: str) -> None:
+    """Plant FAULT in HOST; `qops lab list` has the faults."""
+    from qops.lab import lifecycle, place, planting
+
+    here, say = place.here(), _progress()
+    wanted = planting.find(fault)
+    fresh = planting.plant(here, lifecycle.find(here, host), wanted, say)
+    click.echo(f"{host}: {wanted.cause} {'planted' if fresh else 'was planted already'}: {wanted.about}")
+
+
+@lab.command()
+@click.argument("host")
+@click.argument("faults", nargs=-1)
+def mend(host: str, faults: tuple[str, ...]) -> None:
+    """Mend FAULTS in HOST, or all that are planted there."""
+    from qops.lab import lifecycle, place, planting
+
+    here, say = place.here(), _progress()
+    causes = tuple(planting.find(name).cause for name in faults)
+    mended = planting.mend(here, lifecycle.find(here, host), causes, say)
+    for cause in mended:
+        click.echo(f"{host}: {cause} mended")
+    if not mended:
+        click.echo(f"{host}: nothing to mend", err=True)
+
+
+@lab.command("list")
+@_FORMAT
+def list_(form: str) -> None:
+    """List the scenarios and the faults."""
+    from qops.lab import faults, scenario
+
+    scenarios = [scenario.load(name) for name in scenario.names()]
+    if form == "json":
+        described = {
+            "schema": 1,
+            "scenarios": [
+                {
+                    "name": one.name,
+                    "class": one.hardware_class,
+                    "hosts": [each.name for each in one.hosts],
+                    "about": one.about,
+                }
+                for one in scenarios
+            ],
+            "faults": [{"cause": one.cause, "classes": list(one.classes), "about": one.about} for one in faults.ALL],
+        }
+        click.echo(json.dumps(described, indent=2))
+        return
+    _table(("SCENARIO", "HOSTS", "WHAT IT IS"), [(one.name, str(len(one.hosts)), one.about) for one in scenarios])
+    click.echo()
+    _table(
+        ("FAULT", "CLASSES", "WHAT IT DOES"),
+        [(one.cause, " ".join(one.classes) or "all", one.about) for one in faults.ALL],
+    )
+
+
+def _progress() -> "Say":
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        click.echo(f"{time.monotonic() - began:6.1f} s  {text}", err=True)
+
+    return say
+
+
+def _plain(one: "HostStatus") -> dict[str, object]:
+    return {
+        "host": one.host,
+        "status": one.status,
+        "address": one.address,
+        "scenario": one.scenario,
+        "class": one.hardware_class,
+        "faults": None if one.faults is None else list(one.faults),
+    }
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    if not rows:
+        return
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head) - 1)]
+    for row in [head, *rows]:
+        click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))

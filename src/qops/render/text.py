@@ -1,0 +1,94 @@
+"""A report for people: the root cause first, everything else below it, the verdict in the last line."""
+
+from collections.abc import Iterator, Sequence
+
+from qops.evidence.text import Quote
+from qops.render.screen import Line
+from qops.report import Finding, HostReport, Verdict
+from qops.rule import Role, Severity
+
+SHOWN = 4  # lines of evidence shown of one finding, unless --verbose
+_STYLE = {Verdict.FAULT: "bold red", Verdict.HEALTHY: "bold green"}
+
+
+def report(hosts: Sequence[HostReport], *, verbose: bool = False, quiet: bool = False) -> list[Line]:
+    """Return the lines of a report on `hosts`; `quiet` leaves only findings and verdicts."""
+    lines: list[Line] = []
+    for host in hosts:
+        lines += _host(host, verbose=verbose, quiet=quiet)
+    lines += [recap(host) for host in hosts]
+    return lines
+
+
+def recap(host: HostReport) -> Line:
+    """Return the one line that says how a host came out."""
+    style = _STYLE.get(host.verdict, "bold yellow")
+    reason = f": {host.reason}" if host.reason else ""
+    return [(f"{host.host}: ", ""), (str(host.verdict), style), (reason, "")]
+
+
+def _host(host: HostReport, *, verbose: bool, quiet: bool) -> Iterator[Line]:
+    causes = [f for f in host.findings if f.role is Role.CAUSE and f.severity is not Severity.INFO]
+    for position, finding in enumerate(causes):
+        yield from _full(finding, "root cause" if position == 0 else "also a cause", verbose=verbose)
+    for finding in host.findings:
+        if finding in causes:
+            continue
+        if finding.severity is Severity.INFO:
+            if not quiet:
+                yield from _short(finding, "note", verbose=verbose)
+        elif finding.role is Role.SYMPTOM:
+            yield from _short(finding, "consequence" if causes else "symptom", verbose=verbose or not causes)
+        else:
+            yield from _full(finding, str(finding.severity), verbose=verbose)
+    if quiet:
+        return
+    if host.ruled_out:
+        yield from _block("ruled out", [f"{e.cause}: {e.because}" for e in host.ruled_out])
+    coverage = host.coverage
+    for gap in coverage.gaps if verbose else [g for g in coverage.gaps if g.kind in ("timeout", "unreadable")]:
+        yield [("not read     ", "yellow"), (f"{gap.source}: {gap.reason}", "")]
+    if coverage.not_seen and (verbose or host.verdict is not Verdict.HEALTHY):
+        yield [("not seen     ", "dim"), (", ".join(coverage.not_seen), "dim")]
+    if verbose:
+        yield [("seen         ", "dim"), (", ".join(coverage.seen), "dim")]
+    yield [
+        ("coverage     ", "dim"),
+        (f"{coverage.judged} of {coverage.rules} rules had the evidence they need", "dim"),
+    ]
+    yield [("", "")]
+
+
+def _full(finding: Finding, title: str, *, verbose: bool) -> Iterator[Line]:
+    style = "bold red" if finding.severity is Severity.ERROR else "bold yellow"
+    yield [(title, style), (f"   {finding.code} {finding.cause}", "bold"), (f"   {finding.confidence}", "dim")]
+    yield [(f"  {finding.subject}: " if finding.subject else "  ", ""), (finding.message, "")]
+    yield from _evidence(finding.evidence, verbose=verbose)
+    for fix in finding.fix:
+        yield [(f"  {fix.kind:<10} ", "green"), (fix.text, "")]
+        for command in fix.commands:
+            yield [("             ", ""), (command, "cyan")]
+        if fix.needs_reboot:
+            yield [("             ", ""), ("needs a reboot", "yellow")]
+    yield [("  more       ", "green"), (f"qops explain {finding.code}", "cyan")]
+    yield [("", "")]
+
+
+def _short(finding: Finding, title: str, *, verbose: bool) -> Iterator[Line]:
+    subject = f"{finding.subject}: " if finding.subject else ""
+    yield [(f"{title:<13}", "dim"), (f"{finding.cause}: {subject}{finding.message}", "")]
+    if verbose:
+        yield from _evidence(finding.evidence, verbose=True)
+
+
+def _evidence(quotes: Sequence[Quote], *, verbose: bool) -> Iterator[Line]:
+    shown = quotes if verbose else quotes[:SHOWN]
+    for position, quote in enumerate(shown):
+        yield [("  seen       " if position == 0 else "             ", "green"), (str(quote), "dim")]
+    if len(shown) < len(quotes):
+        yield [("             ", ""), (f"and {len(quotes) - len(shown)} more lines", "dim")]
+
+
+def _block(title: str, items: Sequence[str]) -> Iterator[Line]:
+    for position, item in enumerate(items):
+        yield [(f"{title if position == 0 else '':<13}", "dim"), (item, "dim")]

@@ -1,0 +1,140 @@
+"""NCL001: one rank never joins the collective that the others wait in."""
+
+from collections.abc import Iterator
+
+from qops.derive.progress import idle_during, spinning
+from qops.derive.ranks import (
+    Lag,
+    Member,
+    compiler,
+    flight_lags,
+    gpu_of,
+    member_of,
+    names,
+    ras_lags,
+    resolve,
+    state_of,
+    torch_lags,
+)
+from qops.evidence.gpu import Gpus, GpuSamples
+from qops.evidence.message import Logs
+from qops.evidence.nccl import NcclLog, Ras
+from qops.evidence.process import Environment, Process, Processes
+from qops.evidence.torch import FlightRecords, TorchLog
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rules.nccl.communicator_order_deadlock import crossed
+
+STEADY_SECONDS = 4.0  # RAS answers this far apart and alike are a stall when a GPU spins meanwhile
+
+
+@rule(
+    "NCL001",
+    "rank-missing-from-collective",
+    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "peer-closed-connection"),
+    fix=(
+        Fix(
+            "see what that rank does instead of joining: its stack names the line; then mend that branch or input",
+            commands=("py-spy dump --pid PID",),
+        ),
+        Fix(
+            "restart all ranks of the job together; one rank alone cannot come back",
+            kind="workaround",
+            risk="requests in flight are lost",
+        ),
+    ),
+)
+def rank_missing_from_collective(
+    logs: Logs,
+    ras: Ras | None,
+    torch: TorchLog | None,
+    flight: FlightRecords | None,
+    nccl: NcclLog | None,
+    samples: GpuSamples | None,
+    processes: Processes | None,
+    environment: Environment | None,
+    gpus: Gpus | None,
+) -> Iterator[Found | RuledOut]:
+    """One rank never joins the collective that the others wait in."""
+    lags = (*ras_lags(ras), *torch_lags(torch), *flight_lags(flight))
+    pair = crossed(lags)
+    if pair:
+        yield RuledOut("the same ranks lag each other in two communicators: neither is missing", pair[0].quotes)
+        return
+    spins = spinning(samples, gpus)
+    for lag in lags:
+        behind = resolve(lag.behind, nccl)
+        reason = _excuse(behind, processes)
+        if reason:
+            yield reason
+            return
+        strong = lag.final or (bool(spins) and (lag.answers > 1 or len(spins) > 0))
+        evidence = (*lag.quotes, *(q for s in spins[:1] for q in s.quotes[:1]))
+        yield Found(
+            subject=names(behind),
+            message=_message(lag, behind),
+            evidence=evidence,
+            confidence=_confidence(lag, strong=strong),
+        )
+        return
+    if samples and processes and spins:
+        yield from _without_witness(samples, processes, environment, gpus, nccl, ras)
+
+
+def _message(lag: Lag, behind: tuple[Member, ...]) -> str:
+    have, has = ("have", "issue") if len(behind) > 1 else ("has", "issues")
+    joined = f"{have} issued {lag.low} operations and never {has} number {lag.high}"
+    return f"{joined}, {lag.op}, in which {names(lag.ahead)} {'wait' if len(lag.ahead) > 1 else 'waits'}"
+
+
+def _confidence(lag: Lag, *, strong: bool) -> Confidence:
+    if lag.final or (strong and lag.seconds >= STEADY_SECONDS):
+        return Confidence.CERTAIN
+    return Confidence.LIKELY if strong or lag.answers > 1 else Confidence.POSSIBLE
+
+
+def _excuse(behind: tuple[Member, ...], processes: Processes | None) -> RuledOut | None:
+    for m in behind:
+        state = state_of(m.pid, processes)
+        if state and state.state[:1] in "TtZX":
+            return RuledOut(f"{m} lags because its process is in state {state.state}", (state.quote,))
+        busy = compiler(m.pid, processes)
+        if busy:
+            return RuledOut(f"{m} lags because it compiles: {busy[1]} runs below it", (busy[0].quote,))
+    return None
+
+
+def _without_witness(
+    samples: GpuSamples,
+    processes: Processes,
+    environment: Environment | None,
+    gpus: Gpus | None,
+    nccl: NcclLog | None,
+    ras: Ras | None,
+) -> Iterator[Found | RuledOut]:
+    """RAS is silent or off: the rank whose GPU runs nothing while the others spin is the one that is missing."""
+    spins = spinning(samples, gpus)
+    idle = {s.index: s for s in idle_during(samples, spins)}
+    suspects = [pid for pid in processes.pids if gpu_of(pid, gpus) in idle]
+    for pid in suspects:
+        state = state_of(pid, processes)
+        member = member_of(pid, nccl, environment, gpus, ras)
+        excuse = _excuse((member,), processes)
+        if excuse:
+            yield excuse
+            return
+        if state is None or _tears_down(state):
+            continue
+        gpu = gpu_of(pid, gpus)
+        waiting = ", ".join(f"GPU {s.index}" for s in spins)
+        yield Found(
+            subject=str(member),
+            message=f"runs nothing on its GPU while {waiting} spins in a kernel for {spins[0].seconds:.0f} s; "
+            f"its process is in state {state.state}{f', in {state.wchan}' if state.wchan not in ('', '0') else ''}",
+            evidence=(state.quote, *(idle[gpu].quotes[:1] if gpu in idle else ()), *spins[0].quotes[:2]),
+            confidence=Confidence.LIKELY,
+        )
+        return
+
+
+def _tears_down(process: Process) -> bool:
+    return any("ncclCommDestroy" in f or "commReclaim" in f or "ncclCommFinalize" in f for f in process.stack)

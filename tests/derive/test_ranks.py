@@ -1,0 +1,41 @@
+from scenes import answer, quote, ras
+
+from qops.derive.ranks import Member, names, ras_lags, ras_moves, torch_lags
+from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkState
+
+
+def test_a_lag_that_stands_still_is_one() -> None:
+    (lag,) = ras_lags(ras(answer(0, ("c1", (7, 6))), answer(5, ("c1", (7, 6))), answer(10, ("c1", (7, 6)))))
+    assert [m.rank for m in lag.behind] == [1]
+    assert (lag.low, lag.high, lag.answers, lag.seconds) == (6, 7, 3, 10.0)
+
+
+def test_a_lag_that_moves_is_none() -> None:
+    moving = ras(answer(0, ("c1", (7, 6))), answer(5, ("c1", (19, 18))))
+    assert ras_lags(moving) == ()
+    assert ras_moves(moving)
+
+
+def test_equal_counts_are_no_lag() -> None:
+    same = ras(answer(0, ("c1", (7, 7))), answer(5, ("c1", (7, 7))))
+    assert ras_lags(same) == ()
+    assert not ras_moves(same)
+
+
+def test_last_words_of_the_ranks_name_the_one_behind() -> None:
+    torch = TorchLog(
+        timeouts=(WatchdogTimeout(0, quote("timeout"), 12, "ALLREDUCE"),),
+        work=(WorkState(0, 12, 11, quote("rank 0")), WorkState(1, 11, 11, quote("rank 1"))),
+    )
+    (lag,) = torch_lags(torch)
+    assert (lag.behind, lag.op, lag.final) == ((Member(1),), "ALLREDUCE", True)
+
+
+def test_all_in_the_same_collective_is_no_lag() -> None:
+    assert torch_lags(TorchLog(work=(WorkState(0, 12, 11, quote("a")), WorkState(1, 12, 11, quote("b"))))) == ()
+
+
+def test_names_are_what_a_person_would_say() -> None:
+    assert names([Member(3, 77, 1)]) == "rank 3 (pid 77, GPU 1)"
+    assert names([Member(1), Member(2), Member(5)]) == "ranks 1, 2 and 5"
+    assert names([Member(r) for r in range(20)]) == "20 ranks"

@@ -1,0 +1,61 @@
+from judging import found, judged
+from scenes import IDLE, NO_LOGS, PIDS, WAITING, WORKING, answer, machine, processes, quote, ras, readings
+
+from qops.evidence.nccl import Ras
+from qops.evidence.process import Environment, Variable
+from qops.rule import Confidence, RuledOut
+from qops.rules.nccl.rank_missing_from_collective import rank_missing_from_collective as rule
+
+STUCK = ras(*(answer(at, ("c1", (7, 6))) for at in (0, 5, 10)))
+
+
+def test_ras_and_a_spinning_gpu_name_the_rank_for_certain() -> None:
+    (one,) = found(rule, NO_LOGS, STUCK, readings(WAITING, IDLE), machine(), processes("R", "S"))
+    assert one.subject == "rank 1 (pid 4102, GPU 1)"
+    assert one.confidence is Confidence.CERTAIN
+    assert "number 7, AllReduce" in one.message
+
+
+def test_one_ras_answer_alone_is_only_possible() -> None:
+    (one,) = found(rule, NO_LOGS, ras(answer(0, ("c1", (7, 6)))))
+    assert one.confidence is Confidence.POSSIBLE
+
+
+def test_counts_that_grow_are_no_hang() -> None:
+    moving = ras(answer(0, ("c1", (7, 6))), answer(5, ("c1", (90, 89))))
+    assert found(rule, NO_LOGS, moving, readings(WORKING, WORKING), machine()) == []
+
+
+def test_a_stopped_rank_is_another_fault() -> None:
+    (one,) = judged(rule, NO_LOGS, STUCK, readings(WAITING, IDLE), machine(), processes("R", "T (stopped)")) or ()
+    assert isinstance(one, RuledOut)
+    assert "state T" in one.because
+
+
+def test_a_rank_that_compiles_is_waited_for() -> None:
+    busy = processes("R", "S", children=((), ("nvcc",)))
+    (one,) = judged(rule, NO_LOGS, STUCK, readings(WAITING, IDLE), machine(), busy) or ()
+    assert isinstance(one, RuledOut)
+    assert "nvcc" in one.because
+
+
+def test_ranks_that_lag_each_other_are_another_fault() -> None:
+    crossed = ras(*(answer(at, ("c1", (7, 6)), ("c2", (3, 4))) for at in (0, 5)))
+    (one,) = judged(rule, NO_LOGS, crossed, readings(WAITING, WAITING), machine()) or ()
+    assert isinstance(one, RuledOut)
+
+
+def test_without_ras_the_idle_gpu_names_the_process_and_its_environment_the_rank() -> None:
+    environment = Environment((Variable("RANK", "1", f"pid {PIDS[1]}", quote("RANK=1")),))
+    values = (readings(WAITING, IDLE), machine(), processes("R", "S"), environment, Ras(()))
+    (one,) = found(rule, NO_LOGS, *values)
+    assert one.subject == "rank 1 (pid 4102, GPU 1)"
+    assert one.confidence is Confidence.LIKELY
+
+
+def test_without_ras_a_busy_machine_is_left_alone() -> None:
+    assert found(rule, NO_LOGS, readings(WORKING, WORKING), machine(), processes("R", "R")) == []
+
+
+def test_nothing_seen_is_unknown() -> None:
+    assert judged(rule) is None

@@ -1,0 +1,66 @@
+"""How the engine orders findings and comes to a verdict."""
+
+from collections.abc import Iterator
+
+from qops.engine import judge, observe
+from qops.evidence.gpu import Gpus
+from qops.evidence.message import Logs
+from qops.evidence.text import Gap, Gaps, Quote, Text
+from qops.report import Verdict, exit_status
+from qops.rule import Confidence, Found, Role, Rule, RuledOut, Severity, rule
+
+Q = (Quote("a.log", 1, "x"),)
+
+
+def _rule(code: str, cause: str, confidence: Confidence = Confidence.LIKELY, **options: object) -> Rule:
+    def check(logs: Logs) -> Iterator[Found | RuledOut]:
+        """Something is wrong."""
+        yield Found("host", "is so", Q, confidence)
+
+    return rule(code, cause, **options)(check)  # type: ignore[arg-type]
+
+
+def _judge(*rules: Rule, gaps: tuple[Gap, ...] = ()) -> tuple[Verdict, list[tuple[str, Role]]]:
+    report = judge("h", "", {Logs: Logs(), Gaps: Gaps(gaps)}, rules)
+    return report.verdict, [(f.cause, f.role) for f in report.findings]
+
+
+def test_stronger_evidence_comes_first() -> None:
+    _, order = _judge(_rule("A", "weak", Confidence.POSSIBLE), _rule("B", "strong", Confidence.CERTAIN))
+    assert [c for c, _ in order] == ["strong", "weak"]
+
+
+def test_a_cause_that_another_explains_is_its_consequence() -> None:
+    _, order = _judge(_rule("A", "late", Confidence.CERTAIN), _rule("B", "early", explains=("late",)))
+    assert order == [("early", Role.CAUSE), ("late", Role.SYMPTOM)]
+
+
+def test_two_causes_that_explain_each_other_stay_causes() -> None:
+    _, order = _judge(_rule("A", "a", explains=("b",)), _rule("B", "b", explains=("a",)))
+    assert {role for _, role in order} == {Role.CAUSE}
+
+
+def test_a_symptom_alone_is_undetermined() -> None:
+    verdict, _ = _judge(_rule("A", "hang", role=Role.SYMPTOM))
+    assert verdict is Verdict.UNDETERMINED
+
+
+def test_a_sign_of_health_is_needed_to_be_healthy() -> None:
+    assert _judge()[0] is Verdict.UNDETERMINED
+    assert _judge(_rule("A", "works", role=Role.INFO, severity=Severity.INFO))[0] is Verdict.HEALTHY
+
+
+def test_evidence_that_could_not_be_read_is_never_healthy() -> None:
+    works = _rule("A", "works", role=Role.INFO, severity=Severity.INFO)
+    assert _judge(works, gaps=(Gap("nvidia-smi -q", "no answer in 10 s", "timeout"),))[0] is Verdict.UNDETERMINED
+
+
+def test_a_rule_without_its_evidence_is_counted_as_unknown() -> None:
+    def check(gpus: Gpus) -> Iterator[Found | RuledOut]:
+        """Something is wrong."""
+        yield Found("host", "is so", Q)
+
+    report = judge("h", "", observe([Text("a", ("hello",))]), [rule("A", "a")(check)])
+    assert report.coverage.unknown == (("A", ("Gpus",)),)
+    assert (report.coverage.judged, report.coverage.rules) == (0, 1)
+    assert exit_status((report,)) == 3
