@@ -1,0 +1,177 @@
+"""What must hold for every rule, probe, message and page at once."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from qops import probes
+from qops.cli.group import COMMANDS, qops
+from qops.data import messages
+from qops.rule import Role, Rule, Severity
+from qops.rules import ALL, RETIRED
+
+ROOT = Path(__file__).parent.parent
+HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Verification", "Escalation"]
+FAMILIES = {"nccl": "NCL", "cuda": "CUD", "host": "HST", "serve": "SRV"}
+rules = pytest.mark.parametrize("rule", ALL, ids=lambda r: r.code)
+
+
+def _modules() -> set[str]:
+    files = (ROOT / "src/qops/rules").glob("*/*.py")
+    return {f"{p.parent.name}.{p.stem}" for p in files if p.stem != "__init__"}
+
+
+def test_every_rule_file_is_listed_and_the_reverse() -> None:
+    listed = {".".join(r.check.__module__.split(".")[-2:]) for r in ALL}
+    assert listed == _modules()
+
+
+def test_codes_and_causes_are_unique() -> None:
+    codes = [r.code for r in ALL]
+    assert len(set(codes)) == len(codes)
+    assert not set(codes) & set(RETIRED)
+    assert len({r.cause for r in ALL}) == len(ALL)
+
+
+@rules
+def test_a_rule_is_well_formed(rule: Rule) -> None:
+    assert re.fullmatch(rf"{FAMILIES[rule.family]}\d{{3}}", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.cause)
+    assert rule.summary and "\n" not in rule.summary and rule.summary.endswith(".")
+    number = int(rule.code[3:])
+    assert (rule.role is Role.SYMPTOM) == (number >= 900)
+    assert (rule.role is Role.INFO) == (800 <= number < 900)
+    assert (rule.severity is Severity.INFO) or rule.role is not Role.INFO
+
+
+@rules
+def test_what_a_rule_explains_exists(rule: Rule) -> None:
+    known = {r.cause for r in ALL}
+    assert [name for name in rule.explains if name not in known] == []
+
+
+@rules
+def test_every_cause_says_what_mends_it(rule: Rule) -> None:
+    if rule.role is Role.CAUSE:
+        assert rule.fix, f"{rule.code} names no fix"
+        assert all(f.kind in ("fix", "workaround") for f in rule.fix)
+
+
+@rules
+def test_every_rule_has_a_test_that_names_it(rule: Rule) -> None:
+    folder = ROOT / "tests/rules" / rule.family
+    module = rule.check.__module__.rsplit(".", 1)[-1]
+    texts = [p.read_text(encoding="utf-8") for p in folder.glob("test_*.py")]
+    assert any(re.search(rf"\b{module}\b", t) for t in texts), f"no test in {folder} imports {module}"
+
+
+@rules
+def test_every_rule_has_a_page_with_all_headings(rule: Rule) -> None:
+    text = (ROOT / rule.runbook).read_text(encoding="utf-8")
+    assert text.startswith(f"# {rule.code}: {rule.cause}\n")
+    assert re.findall(r"^## (.+)$", text, re.M) == HEADINGS
+
+
+def test_every_page_has_a_rule() -> None:
+    pages = {str(p.relative_to(ROOT)) for family in FAMILIES for p in (ROOT / "runbooks" / family).glob("*.md")}
+    assert pages == {r.runbook for r in ALL}
+
+
+def _blocks() -> list[tuple[str, str]]:
+    found = []
+    for page in sorted((ROOT / "runbooks").rglob("*.md")):
+        for block in re.findall(r"^```bash\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+            found.append((page.stem, block))
+    return found
+
+
+def test_shell_blocks_of_the_pages_parse() -> None:
+    for page, block in _blocks():
+        done = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, f"{page}: {done.stderr}"
+
+
+def test_commands_quoted_in_pages_exist() -> None:
+    for page, block in _blocks():
+        for line in block.splitlines():
+            for quoted in re.findall(r"(?:^|[;&|]\s*)qops ((?:[\w./=-]+ ?)+)", line):
+                words = quoted.split()
+                assert words[0] in COMMANDS, f"{page}: qops {quoted}"
+                if words[0] == "lab":
+                    continue
+                options = [w.split("=")[0] for w in words if w.startswith("--")]
+                text = CliRunner().invoke(qops, [words[0], "--help"]).output
+                assert all(o in text for o in options), f"{page}: qops {quoted}"
+
+
+def test_messages_are_unique_used_and_found_by_their_literals() -> None:
+    ids = [m.id for m in messages.ALL]
+    assert len(set(ids)) == len(ids)
+    source = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src/qops").rglob("*.py"))
+    for message in messages.ALL:
+        assert message.literals and message.origin, message.id
+        assert all(len(literal) >= 3 for literal in message.literals), message.id
+        message.regex.pattern  # noqa: B018 - compiles
+    names = {
+        f"{path.stem}.{target.id}"
+        for path in (ROOT / "src/qops/data/messages").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.isupper() and not target.id.startswith("_") and target.id != "ALL"
+    }
+    unused = [n for n in names if not re.search(rf"\b{n.split('.')[1]}\b(?! = )", source)]
+    assert unused == []
+
+
+def test_each_evidence_type_is_made_by_one_probe_and_used_by_a_rule() -> None:
+    made = [p.makes for p in probes.ALL]
+    assert len(set(made)) == len(made)
+    used = {t for r in ALL for _, t in (*r.needs, *r.wants)}
+    assert [p.name for p in probes.ALL if p.makes not in used] == []
+
+
+def test_every_question_says_why_and_has_a_limit() -> None:
+    for probe in probes.ALL:
+        for ask in probe.asks:
+            assert ask.why
+            assert getattr(ask, "timeout", 1) > 0
+
+
+def test_no_module_is_longer_than_300_lines() -> None:
+    long = {
+        str(p.relative_to(ROOT)): n
+        for p in (ROOT / "src").rglob("*.py")
+        if (n := len(p.read_text(encoding="utf-8").splitlines())) > 300
+    }
+    assert long == {}
+
+
+def test_the_command_line_starts_without_what_it_does_not_need() -> None:
+    heavy = ["fabric", "paramiko", "ansible", "rich", "jinja2", "yaml", "msgspec", "importlib.metadata", "asyncio"]
+    code = f"import sys, qops.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_offline_diagnosis_needs_no_network_library_and_no_terminal_library(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("RuntimeError: No CUDA GPUs are available\n")
+    code = (
+        "import sys; from qops.cli.run import run; status = run(['diagnose', '--from', sys.argv[1]]); "
+        "print([m for m in ('fabric', 'paramiko', 'ansible', 'rich', 'jinja2', 'yaml') if m in sys.modules], status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(log)], text=True, capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[] 1"
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_explains_itself_with_an_example(name: str) -> None:
+    done = CliRunner().invoke(qops, [name, "--help"])
+    assert done.exit_code == 0
+    assert "Example" in done.output
