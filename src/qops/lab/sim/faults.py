@@ -1,0 +1,52 @@
+"""The faults planted in a host, by cause id, as `qops lab break` writes them to faults.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import store
+
+MISMATCH = "driver-library-version-mismatch"  # {"library": "580.173.02"}
+NO_MODULE = "kernel-upgrade-no-module"  # {"kernel": "6.18.50-generic"}
+NO_FABRIC = "fabric-manager-not-running"  # {}
+ACS_REDIRECT = "p2p-slow-acs-redirect"  # {}
+OFF_BUS = "gpu-fell-off-bus"  # {"gpu": 1}
+THERMAL = "thermal-throttle"  # {"gpu": 0}, without it every GPU
+POWER_CAP = "power-cap-below-need"  # {"watts": 200}, and {"gpu": 0} for one GPU
+ECC = "gpu-memory-ecc-hardware"  # {"gpu": 0, "remapped": 2, "uncorrectable": 1}
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is planted; `planted` is when the file was written, in seconds since the epoch."""
+
+    entries: Mapping[str, Any]
+    planted: float
+
+    def has(self, cause: str) -> bool:
+        """Tell whether a cause is planted."""
+        return cause in self.entries and self.entries[cause] is not False
+
+    def value(self, cause: str, key: str, default: Any) -> Any:
+        """Return a parameter of a cause."""
+        parameters = self.entries.get(cause)
+        return parameters.get(key, default) if isinstance(parameters, dict) else default
+
+    def hits(self, cause: str, gpu: int, default: int | None = None) -> bool:
+        """Tell whether a cause is planted for a GPU; one that names no GPU means `default`, or all."""
+        if not self.has(cause):
+            return False
+        named = self.value(cause, "gpu", default)
+        return named is None or int(named) == gpu
+
+
+def load() -> Faults:
+    """Read the host's faults."""
+    path = store.etc() / "faults.json"
+    try:
+        planted = path.stat().st_mtime
+    except OSError:
+        planted = 0.0
+    return Faults(store.read_json(path), planted)

@@ -1,0 +1,1 @@
+"""The simulated `nvidia-smi`: one module per form of its output."""
