@@ -13,6 +13,7 @@ from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severit
 
 _CONFIDENCE = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 _SEVERITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_TELLING = "serve nccl cuda host"  # families by how much a good sign says: it serves, it moves, it is there
 _ROLE = {Role.CAUSE: 0, Role.CONTRIBUTING: 1, Role.SYMPTOM: 2, Role.INFO: 3}
 
 
@@ -128,16 +129,18 @@ def _verdict(findings: Sequence[Finding], evidence: Evidence) -> tuple[Verdict, 
     symptoms = [f for f in serious if f.role is Role.SYMPTOM]
     if symptoms:
         return Verdict.UNDETERMINED, f"{symptoms[0].cause} is seen, and no cause that the evidence supports"
-    gaps = [g for g in evidence[Gaps].gaps if g.kind in ("timeout", "unreadable", "failed")]
+    gaps = [g for g in evidence[Gaps].gaps if _hides_faults(g)]
     if gaps:
         return Verdict.UNDETERMINED, f"{gaps[0].source} could not be read: {gaps[0].reason}"
-    signs = [f for f in findings if f.role is Role.INFO]
+    signs = sorted((f for f in findings if f.role is Role.INFO), key=lambda f: _TELLING.find(f.family))
     if not signs:
-        return (
-            Verdict.UNDETERMINED,
-            "nothing that was seen is a fault, and nothing that was seen shows that it works",
-        )
-    return Verdict.HEALTHY, signs[0].message
+        return Verdict.UNDETERMINED, "nothing that was seen is a fault, and nothing shows that it works"
+    return Verdict.HEALTHY, f"{signs[0].subject}: {signs[0].message}"
+
+
+def _hides_faults(gap: Gap) -> bool:
+    """Return whether a host without this answer can be called healthy: never without its GPUs' own."""
+    return gap.kind in ("timeout", "unreadable") or gap.source.split(" ", 1)[0] == "nvidia-smi"
 
 
 def _coverage(

@@ -1,10 +1,11 @@
 """A rule: a pure function of evidence that says what is wrong, why, and what mends it."""
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -53,6 +54,13 @@ class Fix:
     needs_reboot: bool = False
     variable: str = ""  # the Ansible variable that sets it
     tag: str = ""  # the Ansible tag that applies it
+
+
+def about(fixes: tuple[Fix, ...], pid: int | None) -> tuple[Fix, ...]:
+    """Return `fixes` with the word PID in their commands replaced by `pid`, when that is known."""
+    if pid is None:
+        return fixes
+    return tuple(replace(f, commands=tuple(re.sub(r"\bPID\b", str(pid), c) for c in f.commands)) for f in fixes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ STAY = float(os.environ.get("STAY", "120"))  # seconds
 
 def main() -> None:
     case, rank = sys.argv[1], int(os.environ["RANK"])
-    torch.cuda.set_device(rank)
-    dist.init_process_group("nccl", timeout=timedelta(seconds=600), device_id=torch.device("cuda", rank))
+    device = torch.device("cuda", rank % torch.cuda.device_count())
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", timeout=timedelta(seconds=600), device_id=device)
     data = torch.ones(16 << 20, device="cuda")
     dist.all_reduce(data)
     torch.cuda.synchronize()

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "collect": ("qops.cli.collect", "collect", "Record this host's evidence to a redacted bundle."),
     "explain": ("qops.cli.explain", "explain", "Explain a finding: what it means, and its runbook."),
     "rules": ("qops.cli.rules", "rules", "List the rules."),
+    "lab": ("qops.cli.lab", "lab", "Practise on hosts whose GPUs are simulated."),
     "completion": ("qops.cli.completion", "completion", "Print the completion script for a shell."),
 }
 

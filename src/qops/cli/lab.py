@@ -17,8 +17,8 @@ EXAMPLES = """
 \b
 Examples:
   qops lab up spark                    bring up a practice DGX Spark
-  qops lab ssh spark -- nvidia-smi     run a command on it
-  qops lab break shm-too-small spark   plant a fault, then look for it
+  qops lab ssh spark-1 -- nvidia-smi   run a command on its host
+  qops lab break shm-too-small spark-1 plant a fault, then look for it
   ansible all -i <(qops lab inventory) -m ping
   qops lab down                        leave nothing behind
 

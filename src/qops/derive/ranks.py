@@ -102,6 +102,20 @@ def ras_moves(ras: Ras | None) -> bool:
     return False
 
 
+def ras_together(ras: Ras | None) -> tuple[str, int, tuple[Quote, ...]] | None:
+    """Return (operation, number, quotes) when all ranks stand in the same one in all RAS answers, two or more."""
+    answers = [a for a in ras.answers if a.answered] if ras else []
+    if len(answers) < 2 or ras_moves(ras):
+        return None
+    for communicator in answers[-1].communicators:
+        counts = [dict(r.operations) for r in communicator.ranks]
+        alike = len(counts) > 1 and all(c == counts[0] for c in counts)
+        op = max(counts[0], key=lambda name: counts[0][name], default="") if alike else ""
+        if op and counts[0][op] and all(_same(a, communicator.id, op, _counts(communicator, op)) for a in answers):
+            return op, counts[0][op], tuple(r.quote for r in communicator.ranks[:2])
+    return None
+
+
 def torch_lags(torch: TorchLog | None) -> tuple[Lag, ...]:
     """Return the lags that the ranks' own last words show: what each had enqueued when the watchdog spoke."""
     found = []

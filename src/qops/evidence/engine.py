@@ -32,6 +32,7 @@ class MetricsSample:
     at: float | None  # seconds
     values: dict[str, float]
     quote: Quote
+    port: int | None = None  # which engine; None: not said
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,3 +149,24 @@ class Memory:
     free: int | None
     cached: int | None
     quote: Quote
+    swap_total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuFrequency:
+    """cpufreq as /sys shows it. `governors` counts the CPUs that each governor serves; empty: no cpufreq here."""
+
+    governors: dict[str, int]
+    available: tuple[str, ...] = ()  # governors that every CPU can have
+    driver: str = ""  # acpi-cpufreq, intel_pstate, amd-pstate-epp, cppc_cpufreq
+    autonomous: bool | None = None  # cppc_cpufreq.auto_sel_mode; None: this kernel does not have it
+    quote: Quote | None = None  # of the first governor seen
+
+
+@dataclass(frozen=True, slots=True)
+class Hugepages:
+    """Transparent hugepages: the choice in force, of those that the kernel has. "" and (): it has none."""
+
+    enabled: str
+    choices: tuple[str, ...] = ()
+    quote: Quote | None = None

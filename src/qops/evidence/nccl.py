@@ -31,6 +31,7 @@ class NcclSetting:
     pid: int | None = None
     rank: int | None = None  # local index in brackets
     host: str = ""
+    refused: bool = False  # True: NCCL could not read the value and took its default
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class NcclLog:
     connected: bool = False  # "Connected all rings/trees" seen
     last: Quote | None = None  # last NCCL line
     version_quote: Quote | None = None
+    ras: tuple[Quote, ...] = ()  # lines about the RAS socket
 
     def rank_of(self, pid: int) -> int | None:
         """Return the global rank of a process, when one line says both."""
@@ -104,6 +106,7 @@ class RasRank:
     missing: bool = False
     considered_dead: bool = False
     unresponsive: bool = False
+    error: str = ""  # what the rank reported: "System error", "Remote process error", …
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,3 +35,4 @@ class Network:
 
     interfaces: tuple[Interface, ...] = ()
     gids: tuple[Gid, ...] = ()
+    rdma: tuple[tuple[str, str], ...] = ()  # (mlx5_0, ens1f0), as ibdev2netdev pairs them

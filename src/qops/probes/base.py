@@ -12,7 +12,8 @@ class Command:
     """A command to run on the host. It must only read. `timeout` in seconds.
 
     `samples` gives the seconds after the start of the collection at which it is asked; more than one makes a
-    series. `root` marks what answers fully only to root; `why` is one line for docs/evidence.md.
+    series. `root` marks what answers fully only to root; `why` is one line for docs/evidence.md. `name` is how
+    the answer is quoted when the argv is too long to read (an `sh -c` script); without it, the argv is.
     """
 
     argv: tuple[str, ...]
@@ -21,6 +22,7 @@ class Command:
     root: bool = False
     samples: tuple[float, ...] = (0.0,)
     live_only: bool = False  # asked only when a hang is to be judged (`diagnose`, `collect`), not by `plan`
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def _host(host: HostReport, *, verbose: bool, quiet: bool) -> Iterator[Line]:
         if finding in causes:
             continue
         if finding.severity is Severity.INFO:
-            if not quiet:
+            # What merely looks like a fault of the host is for those who wonder about it.
+            if not quiet and (verbose or finding.family != "host" or not finding.cause.startswith("benign-")):
                 yield from _short(finding, "note", verbose=verbose)
         elif finding.role is Role.SYMPTOM:
             yield from _short(finding, "consequence" if causes else "symptom", verbose=verbose or not causes)

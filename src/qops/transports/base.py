@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 # ECMA-48 control sequences (CSI … final byte), operating system commands (OSC … BEL or ST) and two-byte escapes.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])")
+# None of them may reach over the end of a line: line numbers must stay those of the original.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n]*\x1b\\|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -18,6 +19,7 @@ class Completed:
     status: int | None  # None: it did not end
     seconds: float
     failure: str = ""  # "" | "timeout" | "missing" | "denied" | "failed"
+    discarded: int = 0  # bytes of output beyond what is kept
 
 
 class Transport(Protocol):
@@ -31,6 +33,10 @@ class Transport(Protocol):
 
     def read(self, path: str, *, timeout: float) -> Completed:
         """Read a file; its bytes are `stdout`."""
+        ...
+
+    def stop(self) -> None:
+        """End whatever still runs on the host for this transport."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Messages that programs print, one module per program; `ALL` is every message that a scan looks for."""
 
-from qops.data.messages import cuda, engine, kernel, nccl, system, torch
+from qops.data.messages import cuda, engine, kernel, launch, model, nccl, rdma, system, torch
 from qops.evidence.message import Message
 
 
@@ -8,4 +8,6 @@ def _of(module: object) -> tuple[Message, ...]:
     return tuple(v for v in vars(module).values() if isinstance(v, Message))
 
 
-ALL: tuple[Message, ...] = tuple(m for module in (nccl, torch, cuda, kernel, system, engine) for m in _of(module))
+ALL: tuple[Message, ...] = tuple(
+    m for module in (nccl, rdma, launch, torch, cuda, kernel, system, engine, model) for m in _of(module)
+)

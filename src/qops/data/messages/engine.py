@@ -1,1 +1,199 @@
-"""Messages of engine."""
+"""Messages of vLLM, SGLang and PyTorch's allocator, as a serving engine prints them."""
+
+from qops.evidence.message import Message
+
+KV_TOO_SMALL = Message(
+    "engine-kv-too-small",
+    r"max seq len \((?P<wanted>\d+)\).{0,60}?KV cache is\s+needed|"
+    r"is larger than the maximum number of tokens that can be stored in KV cache|"
+    r"No available memory for the cache blocks|"
+    r"Not enough memory\. Please try to increase --mem-fraction-static|"
+    r"Max(?:imum)? model length is \d+.{0,80}larger than the KV cache|"
+    r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d+.{0,40}(?:is )?(?:too small|smaller than)|"
+    r"estimated maximum model length is (?P<fits>\d+)",
+    (
+        "KV cache is",
+        "stored in KV cache",
+        "memory for the cache blocks",
+        "mem-fraction-static",
+        "larger than the KV cache",
+        "max_total_num_tokens",
+        "max_total_tokens",
+        "estimated maximum model length",
+    ),
+    "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py",
+)
+KV_FIGURES = Message(
+    "engine-kv-figures",
+    r"KV cache\s+is needed, which is larger than the available KV cache memory \((?P<have>[\d.]+) GiB\)",
+    ("available KV cache memory",),
+    "vllm/v1/core/kv_cache_utils.py",
+)
+CUDA_OOM = Message(
+    "engine-cuda-oom",
+    r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|"
+    r"Failed to CUDA calloc",
+    ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc"),
+    "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues",
+)
+WARMUP = Message(
+    "engine-warmup",
+    r"(?:CUDA out of memory|out of memory) occurred when warming up (?:the )?sampler|when warming up sampler with|"
+    r"profile_run|_dummy_run|_dummy_sampler_run|determine_(?:num_)?available_(?:blocks|memory)|kernel_warmup|"
+    r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model",
+    (
+        "warming up",
+        "warm up",
+        "warm_up",
+        "profile_run",
+        "_dummy_run",
+        "_dummy_sampler_run",
+        "determine_available",
+        "determine_num_available",
+        "kernel_warmup",
+        "warmup",
+        "init engine (profile",
+    ),
+    "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33)",
+)
+CAPTURE = Message(
+    "engine-graph-capture",
+    r"Captur(?:e|ing) (?:the model for )?CUDA graphs?|Capture cuda graph begin|Capturing batches|capture_model|"
+    r"cuda_graph_runner|graph_capture|Capture cuda graph failed|cudagraph_capture|Graph capturing (?:could not|finished)",
+    (
+        "CUDA graph",
+        "Capturing batches",
+        "capture_model",
+        "cuda_graph_runner",
+        "graph_capture",
+        "cudagraph_capture",
+        "Graph capturing",
+    ),
+    "vllm gpu_model_runner.py capture_model; sglang cuda_graph_runner.py",
+)
+CAPTURE_FAILED = Message(
+    "engine-graph-capture-failed",
+    r"Capture cuda graph failed",
+    ("Capture cuda graph failed",),
+    "sglang/srt/model_executor/cuda_graph_runner.py",
+)
+CAPTURE_DONE = Message(
+    "engine-graph-capture-done",
+    r"Graph capturing finished|Capture cuda graph end|init engine \(profile.*took",
+    ("Graph capturing finished", "Capture cuda graph end", "init engine (profile"),
+    "vllm gpu_model_runner.py; sglang model_runner.py",
+)
+GRAPH_ADDRESSES = Message(
+    "engine-register-zero-graph-addresses",
+    r"Registering 0 cuda graph addresses",
+    ("Registering 0 cuda graph addresses",),
+    "sglang and vllm custom_all_reduce.py",
+)
+STARTUP_MEMORY = Message(
+    "engine-startup-memory",
+    r"(?:Free|Available) memory on (?:device|node) \S+ \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than",
+    ("on startup is less than",),
+    "vllm/v1/worker/utils.py request_memory (0.9 to 0.33)",
+)
+NVRM_NO_MEMORY = Message(
+    "engine-nvrm-no-memory",
+    r"NV_ERR_NO_MEMORY|NVRM:.*Out of memory",
+    ("NV_ERR_NO_MEMORY", "Out of memory"),
+    "open-gpu-kernel-modules nvstatuscodes.h; vllm#56824",
+)
+NVIDIA_SYSMEM = Message(
+    "engine-nvidia-sysmem-allocation",
+    r"sysmemAllocResources|osAllocPages\w*|_memdescAllocInternal|nv_alloc_pages",
+    ("sysmemAllocResources", "osAllocPages", "_memdescAllocInternal", "nv_alloc_pages"),
+    "open-gpu-kernel-modules src/nvidia/src/kernel/gpu/mem_mgr",
+)
+UNIFIED_BOARD = Message(
+    "engine-unified-board",
+    r"\bGB10\b|DGX Spark|\bsm_121a?\b|Memory-Usage.*Not Supported|HYPERVISOR.*GB10",
+    ("GB10", "DGX Spark", "sm_121"),
+    "nvidia-smi on GB10 prints the name",
+)
+MEMORY_FRACTION = Message(
+    "engine-memory-fraction",
+    r"(?:GPU_MEM(?:ORY)?_UTIL(?:IZATION)?|--gpu[-_]memory[-_]utilization|--mem[-_]fraction[-_]static)[ =](?P<value>0?\.\d+|1(?:\.0+)?)",
+    ("GPU_MEM", "gpu-memory-utilization", "gpu_memory_utilization", "mem-fraction-static", "mem_fraction_static"),
+    "vllm EngineArgs; sglang ServerArgs",
+)
+
+SHM_BROADCAST = Message(
+    "engine-shm-broadcast-wait",
+    r"No available (?:shared memory broadcast )?block found in \d+ seconds?",
+    ("No available block found", "No available shared memory broadcast block"),
+    "vllm/distributed/device_communicators/shm_broadcast.py (0.4 to 0.33; run on 0.32)",
+)
+RPC_TIMEOUT = Message(
+    "engine-rpc-timeout",
+    r"RPC call to \w+ timed out|execute_model timed out|sample_tokens timed out",
+    ("timed out",),
+    "vllm/v1/executor/multiproc_executor.py (run on 0.32)",
+)
+ENGINE_CORE_FAILED = Message(
+    "engine-core-failed",
+    r"Engine core initialization failed|EngineDeadError|EngineCore (?:failed to start|encountered a fatal error)|"
+    r"Received sigquit from a child process|Engine process failed to start",
+    ("Engine core initialization failed", "EngineDeadError", "EngineCore", "Received sigquit", "Engine process failed"),
+    "vllm/v1/engine/utils.py; sglang/srt/entrypoints/engine.py (run on 0.32 and 0.5.23)",
+)
+SHUTDOWN = Message(
+    "engine-shutdown",
+    r"\[shutdown\] API server: shutdown triggered|Shutting down|Application shutdown complete|Received signal (?:2|15)\b",
+    ("shutdown triggered", "Shutting down", "Application shutdown complete", "Received signal"),
+    "vllm/entrypoints/launcher.py (run on 0.32); uvicorn",
+)
+NCCL_BANNER = Message(
+    "engine-nccl-banner",
+    r"vLLM is using nccl==(?P<version>[\d.]+)|sglang is using nccl==(?P<version2>[\d.]+)",
+    ("is using nccl==",),
+    "vllm and sglang pynccl.py",
+)
+EXPANDABLE = Message(
+    "engine-expandable-segments",
+    r"(?<!setting )PYTORCH_(?:CUDA_)?ALLOC_CONF\W+\w*.{0,80}expandable_segments:True",
+    ("expandable_segments:True",),
+    "pytorch CUDA semantics notes",
+)
+IPC_INVALID = Message(
+    "engine-ipc-invalid-argument",
+    r"custom_all_reduce\S*[:\s].{0,80}invalid argument|cudaIpcGetMemHandle.{0,80}invalid|"
+    r"RuntimeError: (?:CUDA error: )?invalid argument|get_graph_buffer_ipc_meta|register_(?:graph_)?buffers?.{0,60}invalid",
+    ("invalid argument", "cudaIpcGetMemHandle", "get_graph_buffer_ipc_meta"),
+    "vllm csrc/custom_all_reduce.cuh; vllm#42609, #49101",
+)
+FORK = Message(
+    "engine-fork-after-cuda",
+    r"Cannot re-initialize CUDA in forked subprocess",
+    ("Cannot re-initialize CUDA",),
+    "torch/cuda/__init__.py _lazy_init",
+)
+PORT_IN_USE = Message(
+    "engine-port-in-use",
+    r"(?:Errno 98\]|error while attempting to bind|bind\(\)|Bind for|listen tcp\S*|EADDRINUSE|port \d+).{0,120}"
+    r"(?:address already in use|port is already allocated|already in use)|"
+    r"OSError: \[Errno 98\]|Ports? are not available",
+    ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available"),
+    "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32)",
+)
+THREADS = Message(
+    "engine-thread-oversubscription",
+    r"Reducing Torch parallelism from (?P<from>\d+) threads? to (?P<to>\d+) to avoid unnecessary CPU contention|"
+    r"OpenMP threads? .{0,40}(?:oversubscri|exceed|outnumber)|omp_barrier|kmp_flag|__kmp_wait|gomp_team_barrier_wait",
+    ("Reducing Torch parallelism", "OpenMP thread", "omp_barrier", "kmp_flag", "__kmp_wait", "gomp_team_barrier_wait"),
+    "vllm/executor/multiproc_worker_utils.py; LLVM openmp kmp_wait_release.h; libgomp team.c",
+)
+BAD_FLAG = Message(
+    "engine-bad-flag",
+    r"(?:vllm|sglang|launch_server\.py|api_server\.py)\b.{0,40}: error: (?P<what>.+)",
+    (": error:",),
+    "argparse, exit status 2 (run on vLLM 0.32 and SGLang 0.5.23)",
+)
+CONTEXT_TOO_LONG = Message(
+    "engine-context-too-long",
+    r"User-specified (?:max_model_len|context_length) \((?P<wanted>\d+)\) is greater than the derived \S+ ?\(?.*?(?P<limit>\d{3,})",
+    ("is greater than the derived",),
+    "vllm/config/model.py; sglang model_config.py (run on 0.32 and 0.5.23)",
+)

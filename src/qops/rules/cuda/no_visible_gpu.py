@@ -6,12 +6,16 @@ from qops.data.messages import cuda
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import Environment
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.evidence.text import Quote
+from qops.rule import Confidence, Fix, Found, rule
+
+NO_DEVICE = ("", "-1", "void", "none", "NoDevFiles")  # masks that name no GPU, for CUDA and for the container toolkit
 
 
 @rule(
     "CUD008",
     "no-visible-gpu",
+    explains=("cuda-error",),
     fix=(
         Fix(
             "unset CUDA_VISIBLE_DEVICES, or set it to indexes that `nvidia-smi -L` lists inside the container",
@@ -19,22 +23,24 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         ),
     ),
 )
-def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | None) -> Iterator[Found | RuledOut]:
+def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | None) -> Iterator[Found]:
     """CUDA_VISIBLE_DEVICES, or the container's device list, leaves no GPU."""
     hits = logs.find(cuda.NO_VISIBLE_GPU)
     if not hits:
         return
-    masks = environment.get("CUDA_VISIBLE_DEVICES") if environment else ()
-    known = {g.index for g in gpus.gpus} if gpus else set()
-    for mask in masks:
-        wanted = [part.strip() for part in mask.value.split(",") if part.strip()]
-        absent = [w for w in wanted if known and w.isdigit() and int(w) not in known]
-        if not wanted or wanted == ["-1"] or absent:
+    known = {str(g.index) for g in gpus.gpus} if gpus else set()
+    uuids = tuple(g.uuid for g in gpus.gpus) if gpus else ()
+    for name, value, owner, quote in _masks(logs, environment):
+        wanted = [part.strip() for part in value.split(",")]
+        first = wanted[0]
+        absent = known and first.isdigit() and first not in known
+        strange = any(uuids) and first.startswith("GPU-") and not any(u.startswith(first) for u in uuids)
+        if first in NO_DEVICE or (name == "CUDA_VISIBLE_DEVICES" and (absent or strange)):
             yield Found(
-                subject=mask.owner,
-                message=f"CUDA_VISIBLE_DEVICES={mask.value or '(empty)'} names no GPU of this host"
-                + (f", which has {', '.join(map(str, sorted(known)))}" if known else ""),
-                evidence=(mask.quote, *quotes(hits, 2)),
+                subject=owner,
+                message=f"{name}={value or '(empty)'} names no GPU of this host"
+                + (f", which has {', '.join(sorted(known))}" if known else ""),
+                evidence=(quote, *quotes(hits, 2)),
                 confidence=Confidence.CERTAIN,
             )
             return
@@ -44,3 +50,12 @@ def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | Non
         evidence=quotes(hits, 2),
         confidence=Confidence.POSSIBLE,
     )
+
+
+def _masks(logs: Logs, environment: Environment | None) -> Iterator[tuple[str, str, str, Quote]]:
+    for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
+        for hit in logs.find(cuda.VISIBLE_DEVICES):
+            if f"{hit.groups['name']}_VISIBLE_DEVICES" == name:
+                yield name, hit.groups["value"], "process", hit.quote
+        for mask in environment.get(name) if environment else ():
+            yield name, mask.value, mask.owner, mask.quote

@@ -16,7 +16,13 @@ _LEFT = ("NOCOMM", "FINALIZE", "DESTROY", "ABORT")  # RAS: the rank has no such 
 @rule(
     "NCL004",
     "collective-mismatch",
-    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "rank-missing-from-collective"),
+    explains=(
+        "collective-hang",
+        "watchdog-timeout",
+        "shm-broadcast-wait",
+        "engine-stalled",
+        "rank-missing-from-collective",
+    ),
     fix=(
         Fix(
             "make all ranks run the same sequence of collectives with the same sizes: look at branches on the rank, "

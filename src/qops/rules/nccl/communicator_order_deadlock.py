@@ -14,7 +14,13 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
 @rule(
     "NCL005",
     "communicator-order-deadlock",
-    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "rank-missing-from-collective"),
+    explains=(
+        "collective-hang",
+        "watchdog-timeout",
+        "shm-broadcast-wait",
+        "engine-stalled",
+        "rank-missing-from-collective",
+    ),
     fix=(
         Fix(
             "use the communicators in the same order on every rank: one stream for both, or an explicit wait between "
@@ -47,8 +53,8 @@ def communicator_order_deadlock(
     settled = a.final or (a.answers > 1 and b.answers > 1)
     yield Found(
         subject=f"{one[0]} and {two[0]}",
-        message=f"wait for each other: {one[0]} lags at {a.op} {a.high} of communicator {a.communicator}, "
-        f"{two[0]} at {b.op} {b.high} of communicator {b.communicator}",
+        message=f"wait for each other: rank {one[0].rank} has not come to {a.op} {a.high} of communicator "
+        f"{a.communicator}, rank {two[0].rank} not to {b.op} {b.high} of {b.communicator}",
         evidence=(*a.quotes[:2], *b.quotes[:2], *(q for s in spins[:2] for q in s.quotes[:1])),
         confidence=Confidence.CERTAIN if settled and (a.final or spins or a.seconds > 2) else Confidence.LIKELY,
     )

@@ -44,7 +44,14 @@ PRINTED_BY_EACH = frozenset({"NCCL_ALGO", "NCCL_PROTO"})
 @rule(
     "NCL006",
     "nccl-rank-config-mismatch",
-    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "nccl-error", "collective-mismatch"),
+    explains=(
+        "collective-hang",
+        "watchdog-timeout",
+        "shm-broadcast-wait",
+        "engine-stalled",
+        "nccl-error",
+        "collective-mismatch",
+    ),
     fix=(
         Fix(
             "give every rank the same NCCL library and the same NCCL_* settings: set them where the launcher starts, "
@@ -70,7 +77,7 @@ def nccl_rank_config_mismatch(
     if found:
         yield found
         return
-    sizes = logs.find(messages.NET_SIZE_MISMATCH)
+    sizes = logs.find(messages.COLLECTIVE_MISMATCH)
     if sizes:
         yield Found(
             subject="job",

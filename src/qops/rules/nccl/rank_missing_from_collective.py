@@ -21,27 +21,30 @@ from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.torch import FlightRecords, TorchLog
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rule import Confidence, Fix, Found, RuledOut, about, rule
 from qops.rules.nccl.communicator_order_deadlock import crossed
 
 STEADY_SECONDS = 4.0  # RAS answers this far apart and alike are a stall when a GPU spins meanwhile
 
 
+_FIX = (
+    Fix(
+        "see what that rank does instead of joining: its stack names the line; then mend that branch or input",
+        commands=("py-spy dump --pid PID",),
+    ),
+    Fix(
+        "restart all ranks of the job together; one rank alone cannot come back",
+        kind="workaround",
+        risk="requests in flight are lost",
+    ),
+)
+
+
 @rule(
     "NCL001",
     "rank-missing-from-collective",
-    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "peer-closed-connection"),
-    fix=(
-        Fix(
-            "see what that rank does instead of joining: its stack names the line; then mend that branch or input",
-            commands=("py-spy dump --pid PID",),
-        ),
-        Fix(
-            "restart all ranks of the job together; one rank alone cannot come back",
-            kind="workaround",
-            risk="requests in flight are lost",
-        ),
-    ),
+    explains=("collective-hang", "watchdog-timeout", "shm-broadcast-wait", "engine-stalled", "peer-closed-connection"),
+    fix=_FIX,
 )
 def rank_missing_from_collective(
     logs: Logs,
@@ -74,6 +77,7 @@ def rank_missing_from_collective(
             message=_message(lag, behind),
             evidence=evidence,
             confidence=_confidence(lag, strong=strong),
+            fix=about(_FIX, behind[0].pid),
         )
         return
     if samples and processes and spins:
@@ -115,7 +119,9 @@ def _without_witness(
     spins = spinning(samples, gpus)
     idle = {s.index: s for s in idle_during(samples, spins)}
     suspects = [pid for pid in processes.pids if gpu_of(pid, gpus) in idle]
-    for pid in suspects:
+    # Ranks that share a GPU, or a GPU that nobody sampled: then only the processor tells who waits in a kernel.
+    asleep = [] if suspects else _asleep(processes, environment)
+    for pid in suspects or asleep:
         state = state_of(pid, processes)
         member = member_of(pid, nccl, environment, gpus, ras)
         excuse = _excuse((member,), processes)
@@ -128,12 +134,29 @@ def _without_witness(
         waiting = ", ".join(f"GPU {s.index}" for s in spins)
         yield Found(
             subject=str(member),
-            message=f"runs nothing on its GPU while {waiting} spins in a kernel for {spins[0].seconds:.0f} s; "
+            message=f"{'runs nothing on its GPU' if suspects else 'uses no processor time'} while {waiting} spins in a "
+            f"kernel for {spins[0].seconds:.0f} s; "
             f"its process is in state {state.state}{f', in {state.wchan}' if state.wchan not in ('', '0') else ''}",
             evidence=(state.quote, *(idle[gpu].quotes[:1] if gpu in idle else ()), *spins[0].quotes[:2]),
-            confidence=Confidence.LIKELY,
+            confidence=Confidence.LIKELY if suspects else Confidence.POSSIBLE,
+            fix=about(_FIX, pid),
         )
         return
+
+
+def _asleep(processes: Processes, environment: Environment | None) -> list[int]:
+    """Return the ranks that used no processor time while another one polled for the end of its kernel."""
+    ranks = {v.owner for v in environment.variables if v.name == "RANK"} if environment else set()
+    used: dict[int, float] = {}
+    for pid in processes.pids:
+        own = [p for p in processes.of(pid) if p.cpu_ticks is not None and p.at is not None]
+        if f"pid {pid}" in ranks and len(own) > 1:
+            seconds = (own[-1].at or 0.0) - (own[0].at or 0.0)
+            ticks = (own[-1].cpu_ticks or 0) - (own[0].cpu_ticks or 0)
+            used[pid] = ticks / 100 / seconds if seconds >= STEADY_SECONDS else 1.0
+    if not any(share > 0.8 for share in used.values()):
+        return []
+    return [pid for pid, share in used.items() if share < 0.05]
 
 
 def _tears_down(process: Process) -> bool:

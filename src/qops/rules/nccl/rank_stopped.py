@@ -9,11 +9,22 @@ from qops.evidence.gpu import Gpus, GpuSamples
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.torch import TorchLog, WorkerExit
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rule import Confidence, Fix, Found, RuledOut, about, rule
 
 # Signals that end a rank from outside, or by its own crash. SIGTERM is what the launcher sends to the survivors,
 # and SIGABRT is how the watchdog ends a rank that already hung.
 _FATAL = {signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+
+
+_RESTART = Fix("a dead rank does not come back: restart all ranks of the job together")
+_CONTINUE = (
+    Fix(
+        "find who stopped it (a debugger, job control, a cgroup freezer), then let it go on",
+        commands=("grep -E 'State|TracerPid' /proc/PID/status", "kill -CONT PID"),
+        risk="collectives that timed out meanwhile stay broken: then restart the job",
+    ),
+    Fix("restart all ranks of the job together", kind="workaround", risk="requests in flight are lost"),
+)
 
 
 @rule(
@@ -23,20 +34,14 @@ _FATAL = {signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.S
         "collective-hang",
         "watchdog-timeout",
         "shm-broadcast-wait",
+        "engine-stalled",
         "peer-closed-connection",
         "process-killed",
         "rank-missing-from-collective",
         "nccl-error",
         "job-failed",
     ),
-    fix=(
-        Fix(
-            "find who stopped it (a debugger, job control, a cgroup freezer), then let it go on",
-            commands=("grep -E 'State|TracerPid' /proc/PID/status", "kill -CONT PID"),
-            risk="collectives that timed out meanwhile stay broken: then restart the job",
-        ),
-        Fix("a dead rank does not come back: restart all ranks of the job together", kind="workaround"),
-    ),
+    fix=(_RESTART,),
 )
 def rank_stopped(
     processes: Processes | None,
@@ -62,6 +67,7 @@ def rank_stopped(
             "so the other ranks wait for it",
             evidence=(p.quote, *(q for s in waiting[:1] for q in s.quotes[:2])),
             confidence=Confidence.CERTAIN if member.rank is not None or waiting else Confidence.LIKELY,
+            fix=(_RESTART,) if zombie else about(_CONTINUE, p.pid),
         )
     if stopped or torch is None:
         return

@@ -1,0 +1,5 @@
+"""`python -m qops` is `qops`."""
+
+from qops.cli import main
+
+main()

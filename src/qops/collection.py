@@ -1,0 +1,187 @@
+"""Collecting: every question of every probe put to one host, at once and within a fixed time."""
+
+import queue
+import shlex
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from qops import probes
+from qops.probes.base import Ask, Command, Probe
+from qops.probes.scan import finder
+from qops.transports import loose
+from qops.transports.answer import Answer, Collection, collection
+from qops.transports.base import Completed, Transport
+
+__all__ = ["WORKERS", "Collection", "collect", "recorded"]
+
+WORKERS = 8  # questions at once: more would make the answers of a busy host slower, not sooner
+READ = 10.0  # seconds for one file
+GRACE = 2.5  # seconds after the end in which time-outs that are under way may still be reported
+TICK = 0.25  # seconds between two reports of progress
+
+Progress = Callable[[int, int, tuple[str, ...], float], None]
+"""Called with (answers had, answers wanted, names of those that are being waited for, seconds since the start)."""
+
+
+@dataclass(order=True, slots=True)
+class _Question:
+    """One ask at one time. The first two fields order those that are due: samples first, then as asked."""
+
+    rank: int
+    number: int
+    ask: Ask = field(compare=False)
+    probe: str = field(compare=False)
+    due: float = field(compare=False)  # seconds after the start
+    sampled: bool = field(compare=False)
+
+    @property
+    def source(self) -> str:
+        if isinstance(self.ask, Command):
+            told = shlex.join(self.ask.argv)
+            return self.ask.name or (f"{self.probe} script" if "\n" in told or len(told) > 200 else told)
+        return self.ask.path
+
+
+def _questions(known: Sequence[Probe]) -> list[_Question]:
+    """Return every question once: where two probes ask the same, the second recognises the answer by content."""
+    asks: dict[tuple[str, ...] | str, tuple[Ask, str]] = {}
+    for probe in known:
+        for ask in probe.asks:
+            asks.setdefault(ask.argv if isinstance(ask, Command) else ask.path, (ask, probe.name))
+    questions: list[_Question] = []
+    for ask, name in asks.values():
+        samples = ask.samples if isinstance(ask, Command) else (0.0,)
+        sampled = len(samples) > 1
+        questions += [_Question(0 if sampled else 1, 0, ask, name, due, sampled) for due in samples]
+    for number, question in enumerate(questions):
+        question.number = number
+    return questions
+
+
+class _Workers:
+    """Daemon threads that put questions: one that never comes back can then not keep the program from ending."""
+
+    def __init__(self, transport: Transport, begun: float, seconds: float) -> None:
+        self.transport = transport
+        self.begun = begun
+        self.seconds = seconds
+        self.questions: queue.PriorityQueue[_Question] = queue.PriorityQueue()
+        self.answers: queue.SimpleQueue[tuple[_Question, Answer | BaseException]] = queue.SimpleQueue()
+        self.asked: dict[int, str] = {}  # number of the question to its source
+        self.over = False
+        for _ in range(WORKERS):
+            threading.Thread(target=self.work, daemon=True, name="qops-collect").start()
+
+    def work(self) -> None:
+        while not self.over:
+            try:
+                question = self.questions.get(timeout=TICK)
+            except queue.Empty:
+                continue
+            if self.over:
+                return
+            self.asked[question.number] = question.source
+            try:
+                self.answers.put((question, self.put(question)))
+            except BaseException as error:  # handed to the caller's thread, which raises it
+                self.answers.put((question, error))
+
+    def put(self, question: _Question) -> Answer:
+        ask = question.ask
+        at = time.monotonic() - self.begun
+        left = max(0.0, self.seconds - at)
+        if left == 0.0:
+            done = Completed(b"", b"", None, self.seconds, "timeout")
+        elif isinstance(ask, Command):
+            done = self.transport.run(ask.argv, timeout=min(ask.timeout, left))
+        else:
+            done = self.transport.read(ask.path, timeout=min(READ, left))
+        return _answer(question, done, at)
+
+
+def collect(
+    transport: Transport,
+    known: Sequence[Probe],
+    *,
+    seconds: float,
+    progress: Progress = lambda done, total, waiting, elapsed: None,
+    record: Callable[[Answer], None] = lambda answer: None,
+) -> Collection:
+    """Put all questions of `known` to the host of `transport`, and return what came back within `seconds`.
+
+    What did not come back is a gap; a sample that is due after the end is not taken. `record` gets each raw answer
+    as it comes (it is a bundle writer's `add`). Ctrl-C ends the collection and keeps what there is. TransportError
+    is raised when the host cannot be reached.
+    """
+    collected_at = datetime.now(UTC).isoformat(timespec="seconds")
+    begun = time.monotonic()
+    questions = [q for q in _questions(known) if q.due < seconds]
+    later = sorted(questions, key=lambda q: q.due)
+    workers = _Workers(transport, begun, seconds)
+    answers: dict[int, Answer] = {}
+    interrupted = False
+    try:
+        while len(answers) < len(questions):
+            elapsed = time.monotonic() - begun
+            if elapsed >= seconds + GRACE:
+                break
+            while later and later[0].due <= elapsed:
+                workers.questions.put(later.pop(0))
+            waiting = tuple(dict.fromkeys(name for n, name in tuple(workers.asked.items()) if n not in answers))
+            progress(len(answers), len(questions), waiting, elapsed)
+            patience = min(TICK, max(0.01, later[0].due - elapsed)) if later else TICK
+            try:
+                question, answer = workers.answers.get(timeout=patience)
+            except queue.Empty:
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+            answers[question.number] = answer
+            record(answer)
+        progress(len(answers), len(questions), (), time.monotonic() - begun)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        workers.over = True
+        if len(answers) < len(questions):
+            transport.stop()
+    for question in questions:
+        if question.number not in answers:
+            answers[question.number] = _unanswered(question, seconds, interrupted)
+            record(answers[question.number])
+    return collection(
+        (answers[question.number] for question in questions),
+        finder(probes.literals()),
+        host=transport.name,
+        collected_at=collected_at,
+        interrupted=interrupted,
+    )
+
+
+def _answer(question: _Question, done: Completed, at: float) -> Answer:
+    ask = question.ask
+    return Answer(
+        question.source,
+        done,
+        argv=ask.argv if isinstance(ask, Command) else (),
+        path="" if isinstance(ask, Command) else ask.path,
+        probe=question.probe,
+        at=round(at, 3) if question.sampled else None,
+        binary=not isinstance(ask, Command) and ask.binary,
+        number=question.number,
+    )
+
+
+def _unanswered(question: _Question, seconds: float, interrupted: bool) -> Answer:
+    reason = b"the collection was interrupted" if interrupted else b""
+    kind = "failed" if interrupted else "timeout"
+    return _answer(question, Completed(b"", reason, None, seconds, kind), question.due)
+
+
+def recorded(paths: Sequence[str | Path]) -> tuple[Collection, ...]:
+    """Read bundles, folders, logs and "-" (standard input), as `--from` names them: one collection for each host."""
+    return loose.read([str(path) for path in paths], finder(probes.literals()))

@@ -1,0 +1,163 @@
+"""Messages around NCCL: of what starts its ranks (Gloo, Ray), of the engines, and of people who watch them."""
+
+from qops.evidence.message import Message
+
+SHM_FILE = Message(
+    "shm-no-space",
+    r"^(?=.*(?:/dev/shm|shared memory|shm_open|/torch_|psm_)).*No space left on device",
+    ("No space left on device",),
+    "errno 28 beside a name in /dev/shm (torch reductions.py, Python shared_memory)",
+)
+SHM_BUS_ERROR = Message(
+    "shm-bus-error",
+    r"\bBus error\b.*(?:core dumped|shared memory)|killed by signal: Bus error|Signal 7 \(SIGBUS\)|\bSIGBUS\b",
+    ("Bus error", "SIGBUS"),
+    "torch/utils/data/_utils/signal_handling.py; bash; torch elastic",
+)
+GLOO_LOOPBACK = Message(
+    "gloo-loopback-fallback",
+    r"Unable to resolve hostname to a \(local\) address",
+    ("Unable to resolve hostname to a (local) address",),
+    "torch ProcessGroupGloo.cpp createDefaultDevice",
+)
+GLOO_CONNECT_LOOPBACK = Message(
+    "gloo-connect-loopback",
+    r"remote=\[?(?P<address>127\.\d+\.\d+\.\d+|::1|::ffff:127\.[\d.]+)\]?",
+    ("remote=",),
+    "gloo transport/tcp/pair.cc: `timed out connecting: …, remote=[…]:port`",
+)
+GLOO_CONNECT_FAILED = Message(
+    "gloo-connect-failed",
+    r"Gloo connectFullMesh failed",
+    ("Gloo connectFullMesh failed",),
+    "torch ProcessGroupGloo.cpp",
+)
+GLOO_NO_INTERFACE = Message(
+    "gloo-no-interface",
+    r"Unable to find address for:\s*(?P<name>\S+)|ifa != nullptr.*Unable to find interface",
+    ("Unable to find address for", "Unable to find interface"),
+    "gloo transport/tcp/device.cc lookupAddrForIface",
+)
+RAY_MISMATCH = Message(
+    "ray-version-mismatch",
+    r"(?P<patch>patch )?version mismatch: The cluster was started with",
+    ("version mismatch: The cluster was started with",),
+    "ray/_private/utils.py check_version_info",
+)
+RAY_RAY_VERSION = Message(
+    "ray-version-line", r"^[\s|#]*Ray:\s*(?P<version>\d[\w.]*)\s*$", ("Ray:",), "ray/_private/utils.py"
+)
+RAY_PYTHON_VERSION = Message(
+    "ray-python-line", r"^[\s|#]*Python:\s*(?P<version>\d[\w.]*)\s*$", ("Python:",), "ray/_private/utils.py"
+)
+FABRIC_MANAGER_START = Message(
+    "fabric-manager-restart",
+    r"systemctl (?:re)?start nvidia-fabricmanager",
+    ("start nvidia-fabricmanager",),
+    "a shell's history or a unit's journal",
+)
+PYNCCL_BANNER = Message(
+    "vllm-pynccl-banner",
+    r"vLLM is using nccl==(?P<version>\d+\.\d+[\d.]*)",
+    ("vLLM is using nccl==",),
+    "vllm distributed/device_communicators/pynccl.py",
+)
+CUSTOM_AR_OFF = Message(
+    "custom-allreduce-off",
+    r"Custom ?all-?reduce is disabled because",
+    ("allreduce is disabled because", "all-reduce is disabled because"),
+    "vllm custom_all_reduce.py, sglang custom_all_reduce.py",
+)
+CUSTOM_AR_SPANS = Message(
+    "custom-allreduce-spans-nodes",
+    r"Custom ?all-?reduce is disabled because this process group spans across nodes",
+    ("spans across nodes",),
+    "vllm and sglang custom_all_reduce.py",
+)
+CUSTOM_AR_ON = Message(
+    "custom-allreduce-on",
+    r"Registering (?P<count>\d+) cuda graph addresses|custom_all_reduce(?:\.py|\.cuh|_kernel)|cross_device_reduce",
+    ("cuda graph addresses", "custom_all_reduce", "cross_device_reduce"),
+    "vllm and sglang custom_all_reduce.py (register_graph_buffers), csrc/custom_all_reduce.cuh",
+)
+CAPTURE_PROGRESS = Message(
+    "graph-capture-progress",
+    r"Captur\w+ (?:CUDA graphs?|batches|num tokens|cuda graph)\b.*?(?:\|\s*)?(?P<done>\d+)/(?P<total>\d+)(?!\d)",
+    ("Captur",),
+    "tqdm bars of vllm gpu_model_runner.py and sglang cuda_graph_runner.py",
+)
+CAPTURE_BEGIN = Message(
+    "graph-capture-begin",
+    r"Capture (?:cuda|piecewise cuda) graph begin|Capturing (?:the model for )?CUDA graphs",
+    ("graph begin", "CUDA graphs"),
+    "sglang cuda_graph_runner.py, vllm gpu_model_runner.py",
+)
+CAPTURE_END = Message(
+    "graph-capture-end",
+    r"Capture (?:cuda|piecewise cuda) graph end|Graph capturing finished",
+    ("graph end", "Graph capturing finished"),
+    "sglang cuda_graph_runner.py, vllm gpu_model_runner.py",
+)
+VGPU_BANNER = Message(
+    "vgpu-preload-banner",
+    r"\[?(?:HAMI-core|4pdvGPU|HAMi-core)\s+(?:Msg|Warn|Debug|Error)|\blibvgpu\.(?:so|c)\b",
+    ("HAMI-core", "4pdvGPU", "libvgpu."),
+    "Project-HAMi/HAMi-core include/log_utils.h",
+)
+NCCL_TESTS_DEVICE = Message(
+    "nccl-tests-device",
+    r"#\s+Rank\s+\d+\s.{0,120}?\bdevice\s+(?P<index>\d+) \[[0-9a-fx:.]+\] (?P<name>NVIDIA .{2,60})",
+    ("# Rank", "#  Rank", "#   Rank"),
+    "NVIDIA/nccl-tests src/common.cu",
+)
+NCCL_TESTS_HEADER = Message(
+    "nccl-tests-header", r"#\s+\(B\)\s+\(elements\)", ("(elements)",), "NVIDIA/nccl-tests src/common.cu"
+)
+NCCL_TESTS_ROW = Message(
+    "nccl-tests-row",
+    r"^\s*\d+\s+\d+\s+(?:u?int(?:8|32|64)|half|float|double|bfloat16|fp8_\w+)\s+\w+\s.*\d",
+    ("int8", "int32", "int64", "half", "float", "double", "fp8_"),
+    "NVIDIA/nccl-tests src/common.cu",
+)
+PEER_ACCESS_CAN = Message(
+    "cuda-peer-access-can",
+    r"Device=\d+ CAN Access Peer Device=\d+",
+    ("CAN Access Peer",),
+    "NVIDIA/cuda-samples p2pBandwidthLatencyTest",
+)
+ACS_NUMBER = Message(
+    "acs-control-number",
+    r"ACSCtl\S{0,3}\s{0,4}(?:=\s?)?0x(?P<bits>[0-9a-fA-F]{1,4})\b",
+    ("ACSCtl",),
+    "people's own words for what `setpci -s BDF ECAP_ACS+6.w` prints",
+)
+STATED_BUSY = Message(
+    "stated-gpu-busy",
+    r"\bGPU[- ]?Util(?:i[sz]ation)?\b\W{0,4}(?:is |at |about |approximately )?(?P<percent>9\d|100)\s?%",
+    ("GPU-Util", "GPU util", "GPU Utili"),
+    "people's own words; nvidia-smi's table has no number on that line",
+)
+STATED_NO_PCIE = Message(
+    "stated-no-pcie-traffic",
+    r"PCIe\W{1,3}(?:RX|TX)\W{0,3}0\b(?:\s?[KM]B/s)?\W{1,4}(?:TX|RX)\W{0,3}0\b",
+    ("PCIe RX", "PCIe TX", "PCIe: RX", "PCIe: TX"),
+    "people's own words for nvtop and dmon columns",
+)
+STATED_POWER = Message(
+    "stated-power",
+    r"\bPower\b\W{0,3}(?:draw\W{0,3})?(?:approximately |about |around |~ ?)?(?P<watts>\d{2,4})(?:\.\d+)? ?W\b(?! ?/)",
+    ("Power",),
+    "people's own words",
+)
+STATED_XID_ALL = Message(
+    "stated-xid-all",
+    r"Xid (?P<code>\d{1,3}) on (?:both|all|each|every)(?: of the)?(?: \d+)? GPUs?",
+    ("Xid",),
+    "people's own words",
+)
+WRITE_RATE = Message(
+    "pcie-write-rate",
+    r"\b(?P<gpus>\d{1,2})\s?(?:x\s)?GPUs?\b.{0,60}?\bwrit(?:e|es|ing)\b.{0,40}?\b(?P<rate>\d{1,4}(?:\.\d+)?)\s?GB/s",
+    ("GB/s",),
+    "people's own measurements",
+)

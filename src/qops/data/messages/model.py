@@ -1,0 +1,127 @@
+"""Messages about a checkpoint, its quantisation, the hub that it comes from, and what the model puts out."""
+
+from qops.evidence.message import Message
+
+GATED = Message(
+    "engine-gated-repository",
+    r"GatedRepoError|Cannot access gated repo|is (?:a gated repo|gated\. You must|restricted\. You must)|"
+    r"Access to model \S+ is restricted|You are trying to access a gated repo|"
+    r"(?:401|403) Client Error.{0,80}(?:huggingface|/resolve/|/api/models/)|Invalid user token|Invalid credentials in Authorization|"
+    r"Token is required|LocalTokenNotFoundError|make sure to request access at",
+    (
+        "gated",
+        "is restricted",
+        "Client Error",
+        "Invalid user token",
+        "Invalid credentials",
+        "Token is required",
+        "LocalTokenNotFoundError",
+        "request access at",
+    ),
+    "huggingface_hub/errors.py, utils/_http.py; transformers utils/hub.py",
+)
+XET = Message(
+    "engine-xet",
+    r"\bhf[_-]xet\b|xet_get|cas-(?:server|bridge)\.xethub|xethub\.hf\.co",
+    ("hf_xet", "hf-xet", "xet_get", "xethub"),
+    "huggingface_hub/file_download.py xet_get",
+)
+XET_STALL = Message(
+    "engine-xet-stall",
+    r"(?:xet|cache directory|download|\.safetensors).{0,120}(?:stops? growing|stalled?|stuck|no progress|stand(?:s|ing)? still|0\.00B/s)|"
+    r"(?:stops? growing|stalled?|stuck at|no progress).{0,120}(?:xet|download)",
+    ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
+    "xet-core and huggingface_hub issues; hf_xet 1.5.1",
+)
+DOWNLOAD_STILL = Message(
+    "engine-download-still",
+    r"(?:Fetching \d+ files|model-\d+-of-\d+\.safetensors|Downloading).*?(?P<done>\d+)%\|.*\?(?:B|it)/s|\.incomplete\b",
+    ("Fetching", ".safetensors", "Downloading", ".incomplete"),
+    "tqdm bars of huggingface_hub",
+)
+NO_PARAMETER = Message(
+    "engine-no-such-parameter",
+    r"(?:There is no module or parameter named|KeyError:|Following weights were not initialized|Unexpected key).{0,40}"
+    r"['\"](?P<name>[\w.]*(?:input_scale|weight_scale(?:_2|_inv)?|weight_packed|input_global_scale|weight_global_scale)[\w.]*)['\"]",
+    ("_scale", "weight_packed"),
+    "vllm model_executor/models/utils.py AutoWeightsLoader; vllm issues on NVFP4 checkpoints",
+)
+SHAPE = Message(
+    "engine-quantised-shape",
+    r"(?:AssertionError|size mismatch|shape mismatch|The size of tensor|cannot reshape|start \(\d+\) \+ length|"
+    r"loaded_weight\.shape|param_data\.shape|weight_packed).{0,160}",
+    (
+        "AssertionError",
+        "size mismatch",
+        "shape mismatch",
+        "The size of tensor",
+        "loaded_weight",
+        "param_data",
+        "weight_packed",
+    ),
+    "vllm model_executor/parameter.py:153 (PR 38832); weight_utils.py default_weight_loader",
+)
+NVFP4 = Message(
+    "engine-nvfp4",
+    r"nvfp4|modelopt_fp4|nvfp4-pack-quantized|W4A4.{0,10}FP4",
+    ("nvfp4", "modelopt_fp4", "FP4"),
+    "vllm model_executor/layers/quantization",
+)
+IGNORE_LIST = Message(
+    "engine-ignore-list",
+    r"(?:\"?ignore\"?|exclude_modules|ignore list|ignored_layers|modules_to_not_convert)\b.{0,200}",
+    ("ignore", "exclude_modules", "modules_to_not_convert"),
+    "hf_quant_config.json and config.json of NVFP4 checkpoints",
+)
+GDN_LAYERS = Message(
+    "engine-gdn-layers",
+    r"linear_attn|in_proj_(?:qkvz|qkv|ba|z|b|a)\b|attn_output_gate|mtp\.fc|q_proj.{0,40}gate",
+    ("linear_attn", "in_proj_", "attn_output_gate", "mtp.fc"),
+    "vllm model_executor/models/qwen3_next.py",
+)
+GARBAGE = Message(
+    "engine-garbage-output",
+    r"garbage|gibberish|nonsense|!{12,}|repeat(?:s|ing) the same token|incoherent|<unk>(?:<unk>){3,}",
+    ("garbage", "gibberish", "nonsense", "!!!!!!!!!!!!", "the same token", "incoherent", "<unk><unk>"),
+    "what people write about broken output",
+)
+KV_SCALES = Message(
+    "engine-kv-scales",
+    r"Using KV cache scaling factor 1\.0 for fp8|Using uncalibrated q_scale 1\.0|"
+    r"Checkpoint does not provide a q scaling factor|Using Q scale 1\.0.{0,60}fp8|"
+    r"No scaling factors? provided.{0,40}(?:KV cache|default)|using default.{0,20}scaling factor.{0,40}kv",
+    ("scaling factor", "q_scale 1.0", "Q scale 1.0"),
+    "vllm model_executor/layers/quantization/kv_cache.py (0.6 to 0.33); sglang weight loader",
+)
+TOOL_PARSER = Message(
+    "engine-tool-parser",
+    r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
+    r"(?:invalid|unknown) tool call parser|Tool parser .{0,60}(?:not|could not|failed)|"
+    r"could not locate tool call (?:start|end)|\"arguments\"\s*:\s*\"\{\}\"|Failed to parse tool call|"
+    r"\"(?:auto\"|tool_choice).{0,60}requires --enable-auto-tool-choice",
+    ("tool call", "tool_call", "tool-call", "Tool parser", '"arguments"', "enable-auto-tool-choice"),
+    "vllm/tool_parsers/*.py; sglang function_call; vllm#38106, #56077",
+)
+RAW_TOOL_CALL = Message(
+    "engine-raw-tool-call",
+    r"\"content\"\s*:\s*\".{0,400}(?:<tool_call>|<function=|<\|tool_call|\[TOOL_CALLS\])",
+    ("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]"),
+    "OpenAI chat completion bodies in which the call stayed text",
+)
+NO_MODEL = Message(
+    "engine-no-model",
+    r"Invalid repository ID or local directory specified|Repo id must be in the form|Cannot find any model weights with|"
+    r"LocalEntryNotFoundError|Cannot find an appropriate cached snapshot folder|RepositoryNotFoundError|"
+    r"Error while deserializing header: incomplete metadata|Unrecognized model in",
+    (
+        "Invalid repository ID",
+        "Repo id must be",
+        "Cannot find any model weights",
+        "LocalEntryNotFoundError",
+        "cached snapshot folder",
+        "RepositoryNotFoundError",
+        "incomplete metadata",
+        "Unrecognized model in",
+    ),
+    "transformers and huggingface_hub as vLLM 0.32 and SGLang 0.5.23 print them (run)",
+)

@@ -1,0 +1,56 @@
+"""What the fabric rules share: signs of the manager, and of the fabric's state."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import cuda, system
+from qops.derive.cuda_compat import printed
+from qops.evidence.gpu import Gpu, Gpus
+from qops.evidence.message import Logs, quotes
+from qops.evidence.process import CudaResults
+from qops.evidence.text import Quote
+
+NOT_READY = 802  # cudaErrorSystemNotReady, driver_types.h
+WHOLE = (1, 2, 4, 8, 16)  # GPUs of an NVSwitch baseboard, or of a part of one that a virtual machine gets
+STATUS_LINES = 6  # `systemctl status` prints the state within this many lines of the unit's name
+
+
+def not_ready(logs: Logs, results: CudaResults | None) -> tuple[Quote, ...]:
+    """Return where CUDA said that the system is not ready."""
+    return (*quotes(logs.find(cuda.SYSTEM_NOT_READY), 3), *printed(results, NOT_READY))
+
+
+def manager_down(logs: Logs) -> tuple[Quote, ...]:
+    """Return what says that the fabric manager does not run, or cannot with this driver."""
+    return (
+        *quotes(logs.find(system.FABRIC_MANAGER_VERSION), 1),
+        *quotes(logs.find(system.FABRIC_MANAGER_DOWN), 3),
+        *_inactive(logs),
+    )
+
+
+def _inactive(logs: Logs) -> Iterator[Quote]:
+    for unit in logs.find(system.UNIT_HEADER):
+        for state in logs.find(system.UNIT_INACTIVE):
+            a, b = unit.quote, state.quote
+            if a.source == b.source and 0 < b.line - a.line <= STATUS_LINES:
+                yield b
+
+
+def in_progress(logs: Logs, gpus: Gpus | None) -> tuple[Quote, ...]:
+    """Return where a GPU's fabric state is In Progress."""
+    return tuple(g.quote for g in stuck(gpus)) or quotes(logs.find(system.FABRIC_IN_PROGRESS), 3)
+
+
+def stuck(gpus: Gpus | None) -> tuple[Gpu, ...]:
+    """Return the GPUs whose fabric state is In Progress."""
+    return tuple(g for g in gpus.gpus if g.fabric_state.lower() == "in progress") if gpus else ()
+
+
+def missing_gpu(logs: Logs, gpus: Gpus | None) -> tuple[int, tuple[Quote, ...]]:
+    """Return the count of GPUs, when no whole baseboard has it, and where it is said."""
+    said = logs.first(system.ATTACHED)
+    count = gpus.attached if gpus and gpus.attached else int(said.groups["count"][:4]) if said else 0
+    if not count or count in WHOLE:
+        return 0, ()
+    quote = said.quote if said else gpus.quote if gpus else None
+    return count, (quote,) if quote else ()

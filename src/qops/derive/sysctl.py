@@ -1,0 +1,39 @@
+"""Kernel settings that a host of a hardware class should have, and why."""
+
+from qops.derive.derived import Derived
+from qops.derive.hardware_class import HardwareClass
+
+SWAPPINESS = "vm.swappiness"
+NUMA_BALANCING = "kernel.numa_balancing"
+MIGRATION_COST = "kernel.sched_migration_cost_ns"
+
+# Linux 5.13 moved it to debugfs, which lockdown (Secure Boot) closes; TuneD dropped it after measuring
+# (redhat-performance/tuned#365). Guides still set it.
+MIGRATION_COST_GONE = (
+    "not a kernel setting since Linux 5.13 (it went to debugfs, which Secure Boot closes), and TuneD measured no gain"
+)
+
+
+def swappiness(hardware: HardwareClass) -> Derived[int]:
+    """Return vm.swappiness, 0 to 200: how readily the kernel swaps memory rather than drop cached files.
+
+    Never 0: then nothing is swapped until free and cached memory together are below the watermark
+    (Documentation/admin-guide/sysctl/vm.rst), by which time the OOM killer is near.
+    """
+    if hardware is HardwareClass.SPARK:
+        return Derived(
+            10, "CPU and GPU share one memory: 60 swaps the engine out for cached files, 0 leaves the OOM killer alone"
+        )
+    if hardware is HardwareClass.RTX5090:
+        return Derived(10, "a workstation's other programs may be swapped, the engine's memory should stay")
+    return Derived(1, "the engine's host memory should stay, and checkpoints that fill the file cache give way first")
+
+
+def numa_balancing(hardware: HardwareClass) -> Derived[int]:
+    """Return kernel.numa_balancing: whether the kernel unmaps pages to see who uses them, and moves them.
+
+    Documentation/admin-guide/sysctl/kernel.rst: to be off where the load is bound to nodes, as engines are.
+    """
+    if hardware in (HardwareClass.SPARK, HardwareClass.RTX5090):
+        return Derived(0, "there is one memory node, so it could only cost page faults")
+    return Derived(0, "its page faults interrupt the threads that feed the GPUs, and pinned memory cannot move anyway")

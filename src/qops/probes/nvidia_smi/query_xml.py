@@ -1,0 +1,125 @@
+"""`nvidia-smi -q -x`, also when it is cut off: what was complete before the end is kept."""
+
+import re
+from xml.etree.ElementTree import ParseError as XmlError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from qops.errors import ParseError
+from qops.evidence.gpu import GpuProcess
+from qops.evidence.text import Text
+from qops.probes.nvidia_smi.fields import of_gpu, of_host
+from qops.probes.nvidia_smi.quantity import bus, size, whole
+from qops.probes.nvidia_smi.reading import Answer, Reading
+
+_START = re.compile(r"<!DOCTYPE nvidia_smi_log|<nvidia_smi_log>|<gpu id=")
+_END = "</nvidia_smi_log>"
+_DEEPEST = 40  # elements; the real log has 6 levels
+
+
+def parse(text: Text) -> tuple[list[Answer], list[ParseError]]:
+    """Return what each XML log in `text` says, and why a log could not be read to its end."""
+    answers: list[Answer] = []
+    errors: list[ParseError] = []
+    index = 0
+    while index < len(text.lines):
+        found = _START.search(text.lines[index])
+        if not found:
+            index += 1
+            continue
+        reader = _Reader(text, index)
+        index, error = reader.read(found.start())
+        if reader.answer.telling:
+            answers.append(reader.answer)
+        if error:
+            errors.append(error)
+    return answers, errors
+
+
+class _Reader:
+    """The target of the XML parser: fills an `Answer` as elements end."""
+
+    def __init__(self, text: Text, first: int) -> None:
+        self.text = text
+        self.first = first
+        self.answer = Answer()
+        self.reading: Reading | None = None
+        self.path: list[str] = []
+        self.value: list[str] = []
+        self.process: dict[str, str] = {}
+        self.parser = DefusedXMLParser(target=self)
+
+    def read(self, column: int) -> tuple[int, ParseError | None]:
+        """Read from the first line on; return the index of the line after the log, and what went wrong."""
+        lines = self.text.lines
+        index = self.first
+        line = lines[index][column:]
+        try:
+            if line.startswith("<gpu "):
+                self.parser.feed("<nvidia_smi_log>")
+            while True:
+                done = _END in line
+                self.parser.feed(line.partition(_END)[0] + (_END if done else "\n"))
+                index += 1
+                if done or index == len(lines):
+                    break
+                line = lines[index]
+            self.parser.close()
+        except DefusedXmlException:
+            return index + 1, self._error(index, "XML with entities or external references is not read")
+        except (XmlError, ValueError) as error:
+            cut = index == len(lines)
+            why = "the XML ends before the log does" if cut else f"not well-formed XML: {str(error)[:100]}"
+            return index + 1, self._error(min(index, len(lines) - 1), why)
+        return index, None
+
+    def _error(self, index: int, why: str) -> ParseError:
+        return ParseError(self.text.source, self.text.number(index), why)
+
+    def _line(self) -> int:
+        line = self.first + int(self.parser.parser.CurrentLineNumber) - 1
+        return min(max(line, self.first), len(self.text.lines) - 1)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.path.append(tag)
+        if len(self.path) > _DEEPEST:
+            raise ValueError("elements are nested too deeply")
+        self.value = []
+        if self.path == ["nvidia_smi_log", "gpu"]:
+            self.reading = Reading(self.text.quote(self._line()), index=len(self.answer.readings))
+            self.reading.say("bus_id", bus(attributes.get("id", "")))
+            self.answer.readings.append(self.reading)
+        elif tag == "processes":
+            self.answer.processes = self.answer.processes or []
+        elif tag == "process_info":
+            self.process = {}
+
+    def data(self, value: str) -> None:
+        self.value.append(value)
+
+    def end(self, tag: str) -> None:
+        value = "".join(self.value).strip()
+        self.value = []
+        if tag == "process_info":
+            self._process()
+        elif "process_info" in self.path:
+            self.process[tag] = value
+        elif len(self.path) == 2:
+            if of_host(self.answer, tag, value):
+                self.answer.quote = self.answer.quote or self.text.quote(self._line())
+        elif self.reading is not None and value:
+            of_gpu(self.reading, tuple(self.path[2:-1]), tag, value)
+        self.path.pop()
+
+    def close(self) -> None:
+        return None
+
+    def _process(self) -> None:
+        pid = whole(self.process.get("pid", ""))
+        if pid is None or self.answer.processes is None or self.reading is None:
+            return
+        gpu = str(self.reading.index)
+        name = self.process.get("process_name", "")
+        memory = size(self.process.get("used_memory", ""))
+        self.answer.process(GpuProcess(pid, gpu, name, memory, self.text.quote(self._line())))

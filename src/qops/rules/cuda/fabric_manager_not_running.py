@@ -1,0 +1,61 @@
+"""CUD006: an NVSwitch machine without a running fabric manager."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import system
+from qops.derive.fabric import in_progress, manager_down, missing_gpu, not_ready
+from qops.evidence.gpu import Gpus
+from qops.evidence.message import Logs, quotes
+from qops.evidence.process import CudaResults
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+
+@rule(
+    "CUD006",
+    "fabric-manager-not-running",
+    explains=("cuda-error", "no-visible-gpu", "fabric-state-in-progress"),
+    fix=(
+        Fix(
+            "install the fabric manager of exactly the driver's version, enable it and start it",
+            commands=("systemctl status --no-pager nvidia-fabricmanager", "cat /proc/driver/nvidia/version"),
+        ),
+    ),
+)
+def fabric_manager_not_running(
+    logs: Logs, results: CudaResults | None, gpus: Gpus | None
+) -> Iterator[Found | RuledOut]:
+    """An NVSwitch machine has no running fabric manager of the driver's version."""
+    refused, down = not_ready(logs, results), manager_down(logs)
+    version = logs.first(system.FABRIC_MANAGER_VERSION)
+    complete = quotes(logs.find(system.FABRIC_COMPLETED), 1) or tuple(
+        g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed"
+    )
+    if down and complete and not refused and not version:
+        yield RuledOut("the fabric is complete, so this machine needs no fabric manager of its own", complete[:1])
+    elif down:
+        yield Found(
+            subject="host",
+            message=f"the fabric manager {version.groups['manager']} does not fit the driver {version.groups['driver']}"
+            if version
+            else "the fabric manager does not run" + (", and CUDA answers 802" if refused else ""),
+            evidence=(*down[:3], *refused[:2]),
+            confidence=Confidence.CERTAIN,
+        )
+    elif refused:
+        count, short = missing_gpu(logs, gpus)
+        waiting, up = in_progress(logs, gpus), quotes(logs.find(system.FABRIC_MANAGER_UP), 1)
+        if waiting or short or up:
+            because = (
+                "the fabric manager runs"
+                if up
+                else f"only {count} GPUs are attached"
+                if short
+                else "the fabric is in progress"
+            )
+            yield RuledOut(f"{because}: the fabric itself does not complete", (*waiting[:1], *short, *up))
+        else:
+            yield Found(
+                subject="host",
+                message="CUDA answers 802 (system not yet initialized): the NVSwitch fabric was not set up",
+                evidence=refused,
+            )

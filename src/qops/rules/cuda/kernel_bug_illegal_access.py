@@ -1,0 +1,46 @@
+"""CUD014: a kernel touched memory that is not its own, and nothing points at the hardware."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import cuda, kernel
+from qops.derive.cuda_compat import printed
+from qops.evidence.message import Logs, quotes
+from qops.evidence.process import CudaResults
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+ILLEGAL = 700  # cudaErrorIllegalAddress, driver_types.h
+FAULTS = ("13", "31")  # Xid: graphics exception, page fault
+
+
+@rule(
+    "CUD014",
+    "kernel-bug-illegal-access",
+    explains=("cuda-error", "xid-event"),
+    fix=(
+        Fix(
+            "find the kernel: run once with CUDA_LAUNCH_BLOCKING=1, then use another backend or version for it",
+            commands=("export CUDA_LAUNCH_BLOCKING=1",),
+        ),
+    ),
+)
+def kernel_bug_illegal_access(logs: Logs, results: CudaResults | None) -> Iterator[Found | RuledOut]:
+    """A kernel touched memory that is not its own, and nothing points at the hardware."""
+    said = (*quotes(logs.find(cuda.ILLEGAL_ACCESS), 2), *printed(results, ILLEGAL))
+    if not said:
+        return
+    hardware = logs.find(kernel.XID_MEMORY, kernel.XID_BUS, kernel.FELL_OFF_BUS, cuda.ECC_UNCORRECTABLE)
+    if hardware:
+        yield RuledOut("the hardware reported an error of its own", quotes(hardware, 2))
+        return
+    faults = [h for h in logs.find(kernel.XID_PROGRAM) if h.groups["code"] in FAULTS]
+    who = next(
+        (f"{h.groups['name']} (pid {h.groups['pid']})" for h in faults if {"pid", "name"} <= h.groups.keys()), ""
+    )
+    yield Found(
+        subject=who or "process",
+        message="a kernel touched memory that is not its own"
+        + (f", and the driver logged Xid {faults[0].groups['code']}" if faults else "")
+        + "; no sign of a hardware error was seen",
+        evidence=(*quotes(faults, 2), *said),
+        confidence=Confidence.LIKELY if faults else Confidence.POSSIBLE,
+    )

@@ -1,0 +1,45 @@
+"""HST001: docker has no NVIDIA runtime and no CDI device."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import system
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+
+@rule(
+    "HST001",
+    "container-toolkit-missing",
+    explains=("no-visible-gpu", "cuda-error", "nvml-failed"),
+    fix=(
+        Fix(
+            "install the NVIDIA container toolkit, let it configure the container engine, restart the engine",
+            commands=("nvidia-ctk --version", "docker info --format '{{json .Runtimes}}'"),
+            risk="a restart of docker stops containers unless live-restore is on",
+        ),
+    ),
+)
+def container_toolkit_missing(logs: Logs) -> Iterator[Found | RuledOut]:
+    """The container engine has no NVIDIA runtime and no CDI device."""
+    plain, cdi = logs.find(system.NO_GPU_RUNTIME), logs.find(system.CDI_UNRESOLVED)
+    if plain:
+        yield Found(
+            subject="container engine",
+            message="the container engine knows no NVIDIA runtime: the container toolkit is absent or not configured",
+            evidence=quotes(plain, 3),
+            confidence=Confidence.CERTAIN,
+        )
+    elif cdi:
+        early = logs.find(system.BOOT, system.DEVICE_NODE_MISSING)
+        restarted = logs.find(system.RESTART_POLICY) and '"cdi' in cdi[0].quote.text.replace("\\", "")
+        if early or restarted:
+            yield RuledOut(
+                "the container was started at boot, before its devices were described",
+                quotes(early or logs.find(system.RESTART_POLICY), 1),
+            )
+        else:
+            yield Found(
+                subject="container engine",
+                message="no CDI specification describes the GPUs that the container asks for",
+                evidence=quotes(cdi, 3),
+            )

@@ -1,0 +1,52 @@
+"""HST009: the GPU's memory has errors that ECC cannot correct."""
+
+from collections.abc import Iterator
+
+from qops.data import xid
+from qops.data.messages import cuda, kernel
+from qops.evidence.gpu import Gpus
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Fix, Found, Severity, rule
+
+
+@rule(
+    "HST009",
+    "gpu-memory-ecc-hardware",
+    explains=("xid-event", "cuda-error", "kernel-bug-illegal-access", "specdecode-kernel-illegal-access"),
+    fix=(
+        Fix(
+            "drain the host and reset the GPU, so that the rows are remapped; replace it if errors come back",
+            commands=("nvidia-smi -q -d ECC,ROW_REMAPPER",),
+            risk="a reset ends every job on that GPU",
+        ),
+    ),
+)
+def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
+    """The GPU's memory has errors that ECC cannot correct, or rows that wait to be remapped."""
+    for gpu in gpus.gpus if gpus else ():
+        said = [f"{gpu.ecc_uncorrected} uncorrectable ECC errors"] if gpu.ecc_uncorrected else []
+        said += ["row remapping failed"] if gpu.remap_failed else []
+        said += ["a row waits to be remapped"] if gpu.remap_pending else []
+        if said:
+            yield Found(
+                subject=f"GPU {gpu.index} ({gpu.bus_id or gpu.name})",
+                message=f"GPU {gpu.index} has {', '.join(said)}",
+                evidence=(gpu.quote,),
+                confidence=Confidence.CERTAIN if gpu.remap_failed or gpu.ecc_uncorrected else Confidence.LIKELY,
+            )
+    xids = logs.find(kernel.XID_MEMORY)
+    hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED))
+    recorded = tuple(h for h in logs.find(kernel.XID_REMAP) if h.groups["code"] == "63")
+    if not hits and not recorded:
+        return
+    named = xids[0] if xids else recorded[0] if recorded else None
+    bus = named.groups.get("bus", "") if named else ""
+    yield Found(
+        subject=f"GPU {bus}" if bus else "GPU",
+        message=f"Xid {named.groups['code']}: {xid.meaning(int(named.groups['code'])).meaning}"
+        if named
+        else "the GPU reports an uncorrectable memory error",
+        evidence=quotes((*hits, *recorded, *logs.find(kernel.ECC_COUNT)), 4),
+        confidence=Confidence.CERTAIN if hits else Confidence.POSSIBLE,
+        severity=None if hits else Severity.WARNING,
+    )

@@ -1,0 +1,94 @@
+"""NCL015: cuMem allocation is switched off, or on, where that breaks the transport."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import nccl as messages
+from qops.derive import p2p, platform, stall
+from qops.evidence.engine import EngineLogs, JobResults
+from qops.evidence.gpu import Gpus, GpuSamples, Topology
+from qops.evidence.kernel import KernelCommandLine
+from qops.evidence.message import Logs, quotes
+from qops.evidence.nccl import NcclLog, Ras
+from qops.evidence.pcie import PcieTree
+from qops.evidence.process import Environment
+from qops.evidence.torch import TorchLog
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+_HOST_OFF = Fix(
+    "NCCL_CUMEM_HOST_ENABLE=0, or a driver of 580 or later, or a newer NCCL", commands=("env | grep NCCL_CUMEM",)
+)
+
+
+@rule(
+    "NCL015",
+    "nccl-cumem-setting",
+    explains=(
+        "collective-hang",
+        "watchdog-timeout",
+        "shm-broadcast-wait",
+        "engine-stalled",
+        "nccl-error",
+        "job-failed",
+        "engine-silent-at-nccl",
+        "engine-core-failed",
+    ),
+    fix=(
+        Fix(
+            "NCCL_CUMEM_ENABLE=1 for every rank (SGLang sets 0 when nobody set it, and so did vLLM 0.9)",
+            commands=("env | grep NCCL_CUMEM", "grep -s CUMEM /etc/nccl.conf ~/.nccl.conf"),
+        ),
+    ),
+)
+def nccl_cumem_setting(
+    logs: Logs,
+    environment: Environment | None,
+    nccl: NcclLog | None,
+    topology: Topology | None,
+    tree: PcieTree | None,
+    command_line: KernelCommandLine | None,
+    gpus: Gpus | None,
+    samples: GpuSamples | None,
+    torch: TorchLog | None,
+    ras: Ras | None,
+    engines: EngineLogs | None,
+    jobs: JobResults | None,
+) -> Iterator[Found | RuledOut]:
+    """The cuMem allocator is switched off, or on, where that breaks the transport."""
+    peer = logs.find(messages.PEER_ACCESS_217)
+    if peer:
+        off = [s for s in p2p.settings("NCCL_CUMEM_HOST_ENABLE", environment, nccl) if s.value == "0"]
+        if off:
+            yield RuledOut("cuMem host buffers are off already", (off[0].quote,))
+            return
+        yield Found(
+            "NCCL",
+            "its host buffers by cuMem fail on GPUs without peer access (CUDA error 217 in shm.cc)",
+            quotes(peer, 2),
+            Confidence.LIKELY,
+            fix=(_HOST_OFF,),
+        )
+        return
+    disabled = [s for s in p2p.settings("NCCL_CUMEM_ENABLE", environment, nccl) if s.value.strip() == "0"]
+    ipc = p2p.used(nccl, "P2P/IPC")
+    if not disabled or p2p.has_nvlink(topology) or stall.works(jobs, engines):
+        return
+    strong = [s for s in stall.signs(logs, nccl, gpus, samples, torch, engines) if s.kind != "silence"]
+    uneven = stall.lag(ras, torch)
+    if strong and uneven:
+        yield RuledOut("ranks wait at different operations, so the path between GPUs is not what holds them", (uneven,))
+        return
+    passthrough = command_line is not None and command_line.value("iommu") == "pt"
+    if not strong or platform.redirects(tree) or not (ipc or passthrough):
+        return
+    about = ", with iommu=pt on the kernel's command line" if passthrough else ""
+    yield Found(
+        "NCCL",
+        f"NCCL_CUMEM_ENABLE=0 makes it use legacy IPC between GPUs{about}, and {strong[0].text}",
+        (
+            disabled[0].quote,
+            *ipc[:1],
+            strong[0].quote,
+            *((command_line.quote,) if command_line and passthrough else ()),
+        ),
+        Confidence.LIKELY if passthrough and ipc else Confidence.POSSIBLE,
+    )

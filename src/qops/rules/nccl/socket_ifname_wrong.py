@@ -1,0 +1,112 @@
+"""NCL020: bootstrap or Gloo uses the wrong interface, or none matches."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import launch
+from qops.data.messages import nccl as messages
+from qops.derive import p2p, stall
+from qops.evidence.engine import EngineLogs, JobResults
+from qops.evidence.message import Logs, quotes
+from qops.evidence.nccl import NcclLog
+from qops.evidence.network import Network
+from qops.evidence.process import Environment, Variable
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+_NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
+
+
+@rule(
+    "NCL020",
+    "socket-ifname-wrong",
+    explains=(
+        "nccl-error",
+        "collective-hang",
+        "watchdog-timeout",
+        "job-failed",
+        "peer-closed-connection",
+        "engine-core-failed",
+    ),
+    fix=(
+        Fix(
+            "name an interface that exists here and reaches the other hosts: NCCL_SOCKET_IFNAME (a prefix; `=eth0` for "
+            "exactly that one, `^docker,lo` to exclude) and GLOO_SOCKET_IFNAME, on each host for itself",
+            commands=("ip -o -4 addr", "env | grep -E 'SOCKET_IFNAME|VLLM_HOST_IP'"),
+        ),
+        Fix(
+            "give the host's name an address that others reach: not 127.0.1.1 in /etc/hosts",
+            commands=('getent hosts "$(hostname)"',),
+        ),
+    ),
+)
+def socket_ifname_wrong(
+    logs: Logs,
+    environment: Environment | None,
+    nccl: NcclLog | None,
+    network: Network | None,
+    jobs: JobResults | None,
+    engines: EngineLogs | None,
+) -> Iterator[Found | RuledOut]:
+    """Bootstrap or Gloo uses the wrong interface, or none matches."""
+    none = logs.find(messages.NO_SOCKET_INTERFACE, messages.SOCKET_NO_ADDRESS, launch.GLOO_NO_INTERFACE)
+    asked = p2p.settings("NCCL_SOCKET_IFNAME", environment, nccl)
+    if none:
+        wanted = f" that matches NCCL_SOCKET_IFNAME={asked[0].value}" if asked else ""
+        yield Found(
+            "bootstrap",
+            f"there is no network interface{wanted}",
+            (*quotes(none, 1), *(s.quote for s in asked[:1])),
+            Confidence.CERTAIN,
+        )
+        return
+    refused = logs.find(launch.GLOO_CONNECT_LOOPBACK)
+    fallback = logs.find(launch.GLOO_LOOPBACK)
+    failed = logs.find(launch.GLOO_CONNECT_FAILED)
+    if refused and (failed or fallback):
+        yield Found(
+            "Gloo",
+            f"a rank was told to reach another at {refused[0].groups['address']}, which is its own loopback",
+            (*quotes(refused, 1), *quotes(fallback, 1)),
+            Confidence.CERTAIN if fallback else Confidence.LIKELY,
+        )
+        return
+    loopback = logs.find(messages.BOOTSTRAP_LOOPBACK)
+    several = stall.hosts(nccl, logs)
+    if loopback and several and not stall.works(jobs, engines):
+        yield Found(
+            "bootstrap",
+            "it uses the loopback interface in a job of several hosts",
+            (loopback[0].quote, *several[:1]),
+            Confidence.LIKELY,
+        )
+        return
+    if stall.works(jobs, engines) or network is None or not network.interfaces:
+        return
+    names = [i.name for i in network.interfaces]
+    for name in _NAMES[:2]:
+        for v in environment.get(name) if environment else ():
+            if not matches(v, names):
+                yield Found(
+                    v.owner,
+                    f"{name}={v.value} matches no interface of this host ({', '.join(names[:6])})",
+                    (v.quote, network.interfaces[0].quote),
+                    Confidence.LIKELY,
+                )
+                return
+
+
+def matches(setting: Variable, names: list[str]) -> bool:
+    """Return whether a list of interfaces leaves at least one of `names` (NVIDIA/nccl src/misc/utils.cc matchIfList).
+
+    NCCL compares prefixes, `=` asks for the exact name and `^` excludes; Gloo takes exact names.
+    """
+    value = setting.value.strip().strip("'\"")
+    exact = setting.name == "GLOO_SOCKET_IFNAME"
+    if not value:
+        return True
+    exclude = value.startswith("^") and not exact
+    value = value[1:] if exclude else value
+    if value.startswith("="):
+        value, exact = value[1:], True
+    wanted = [w.strip().split(":")[0] for w in value.split(",") if w.strip()]
+    hit = [n for n in names if any(n == w if exact else n.startswith(w) for w in wanted)]
+    return len(hit) < len(names) if exclude else bool(hit)

@@ -1,0 +1,55 @@
+"""SRV003: the engine runs out of memory while it captures CUDA graphs."""
+
+from collections.abc import Iterator, Sequence
+
+from qops.data.messages import engine
+from qops.evidence.message import Hit, Logs
+from qops.evidence.text import Quote
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+NEAR = 200  # lines between what the engine was doing and the error: a traceback of several workers fits in it
+
+
+@rule(
+    "SRV003",
+    "cuda-oom-graph-capture",
+    explains=("engine-core-failed", "cuda-error", "job-failed", "graph-capture-error-masked"),
+    fix=(
+        Fix(
+            "leave memory for the graphs: lower `--gpu-memory-utilization` / `--mem-fraction-static`, or capture fewer "
+            "sizes (`--max-num-seqs`, `--cuda-graph-max-bs`)"
+        ),
+        Fix("run without graphs: `--enforce-eager` or `--disable-cuda-graph`", kind="workaround", risk="slower decode"),
+    ),
+)
+def cuda_oom_graph_capture(logs: Logs) -> Iterator[Found | RuledOut]:
+    """The engine runs out of memory while it captures CUDA graphs."""
+    near = out_of_memory_near(logs, logs.find(engine.CAPTURE), logs.find(engine.WARMUP))
+    failed = logs.first(engine.CAPTURE_FAILED)
+    memory = logs.first(engine.CUDA_OOM)
+    if failed and memory:
+        near = (failed, memory)
+    if near:
+        evidence: tuple[Quote, ...] = tuple(h.quote for h in near)
+        yield Found("engine", "memory ran out while CUDA graphs were captured", evidence, Confidence.LIKELY)
+
+
+def out_of_memory_near(logs: Logs, doing: Sequence[Hit], other: Sequence[Hit]) -> tuple[Hit, Hit] | None:
+    """Return what the engine was doing and the out-of-memory error near it, when nothing of `other` is nearer."""
+    best: tuple[int, Hit, Hit] | None = None
+    for error in logs.find(engine.CUDA_OOM):
+        for hit in doing:
+            distance = _distance(hit, error)
+            if distance is not None and (best is None or distance < best[0]):
+                best = (distance, hit, error)
+    if best is None:
+        return None
+    rival = [d for h in other for d in [_distance(h, best[2])] if d is not None]
+    return None if rival and min(rival) < best[0] else (best[1], best[2])
+
+
+def _distance(hit: Hit, error: Hit) -> int | None:
+    if hit.quote.source != error.quote.source:
+        return None
+    distance = abs(error.quote.line - hit.quote.line)
+    return distance if distance <= NEAR else None

@@ -1,0 +1,56 @@
+"""SRV005: unified memory (GB10) is eaten by page cache, shared memory or a leak, and the GPU gets none."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import engine
+from qops.evidence.gpu import Gpus
+from qops.evidence.kernel import KernelLog, Memory
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+HIGH_FRACTION = 0.8  # of a pool that the operating system lives in too (vendor guides for GB10 stay below it)
+
+
+@rule(
+    "SRV005",
+    "gb10-unified-memory-oom",
+    explains=("host-oom-killer", "engine-core-failed", "cuda-error", "peer-closed-connection", "xid-event"),
+    fix=(
+        Fix(
+            "give the KV cache a size in bytes instead of a fraction (`--kv-cache-memory-bytes`), or lower "
+            "`--gpu-memory-utilization`: the fraction is taken of memory that the operating system uses too"
+        ),
+        Fix(
+            "empty the page cache before the engine starts",
+            kind="workaround",
+            commands=("sync", "echo 3 | sudo tee /proc/sys/vm/drop_caches"),
+        ),
+    ),
+)
+def gb10_unified_memory_oom(
+    logs: Logs, kernel: KernelLog | None, gpus: Gpus | None, memory: Memory | None
+) -> Iterator[Found | RuledOut]:
+    """Unified memory is eaten by page cache, shared memory or a leak."""
+    board = logs.find(engine.UNIFIED_BOARD)
+    unified = bool(board) or any("GB10" in g.name for g in gpus.gpus) if gpus else bool(board)
+    no_memory = logs.find(engine.NVRM_NO_MEMORY)
+    sysmem = logs.find(engine.NVIDIA_SYSMEM)
+    kills = kernel.oom_kills if kernel else ()
+    start = logs.find(engine.STARTUP_MEMORY)
+    nvrm = [h for h in no_memory if "NV_ERR_NO_MEMORY" in h.quote.text or "NVRM" in h.quote.text]
+    if nvrm and (sysmem or kills):
+        # The driver of a card with memory of its own does not ask the kernel for what does not fit there.
+        yield Found(
+            subject="host",
+            message="the GPU driver got no memory from the kernel" + (", which then killed a process" if kills else ""),
+            evidence=(*quotes(nvrm, 2), *quotes(sysmem, 1), *(k.quote for k in kills[:2])),
+            confidence=Confidence.CERTAIN if unified else Confidence.LIKELY,
+        )
+    elif unified and (nvrm or kills or start):
+        evidence = (*quotes(nvrm, 2), *(k.quote for k in kills[:2]), *quotes(start, 2))
+        yield Found("host", "memory that CPU and GPU share ran out", evidence, Confidence.LIKELY)
+    elif unified:
+        high = [h for h in logs.find(engine.MEMORY_FRACTION) if float(h.groups["value"]) > HIGH_FRACTION]
+        if high and logs.find(engine.CUDA_OOM, engine.ENGINE_CORE_FAILED):
+            text = f"the engine may take {high[0].groups['value']} of memory that the operating system lives in too"
+            yield Found("engine", text, quotes(high), Confidence.POSSIBLE)

@@ -1,0 +1,31 @@
+"""SRV010: there is no token, or no access, for a gated model."""
+
+import re
+from collections.abc import Iterator
+
+from qops.data.messages import model
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+_MODEL = re.compile(r"(?:[Rr]epo model |[Aa]ccess to model |/api/models/|huggingface\.co/)([\w.-]+/[\w.<>-]+)")
+
+
+@rule(
+    "SRV010",
+    "hf-auth-missing",
+    explains=("engine-core-failed", "job-failed", "engine-model-not-found"),
+    fix=(
+        Fix(
+            "give the engine a token that may read the model, as HF_TOKEN in its environment file (never on a command "
+            "line), and accept the model's terms with that account"
+        ),
+        Fix("serve from a local folder that holds the weights", kind="workaround"),
+    ),
+)
+def hf_auth_missing(logs: Logs) -> Iterator[Found | RuledOut]:
+    """There is no token, or no access, for a gated model."""
+    hits = logs.find(model.GATED)
+    if hits:
+        name = next((m.group(1) for h in hits if (m := _MODEL.search(h.quote.text))), "")
+        text = f"the hub refuses {name}" if name else "the hub refuses the model"
+        yield Found("engine", f"{text}: no token, or no access with it", quotes(hits), Confidence.CERTAIN)

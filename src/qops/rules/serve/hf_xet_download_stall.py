@@ -1,0 +1,37 @@
+"""SRV011: the download of the weights stands still."""
+
+import re
+from collections.abc import Iterator
+
+from qops.data.messages import model
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+_VERSION = re.compile(r"hf[_-]xet\W{0,4}(\d+)\.(\d+)\.(\d+)")
+MENDED = (1, 5, 3)  # hf_xet from which the stall of 1.5.1 is gone (its changelog)
+
+
+@rule(
+    "SRV011",
+    "hf-xet-download-stall",
+    explains=("engine-core-failed",),
+    fix=(
+        Fix("install hf_xet 1.5.3 or later in the image"),
+        Fix("download without it", kind="workaround", commands=("HF_HUB_DISABLE_XET=1 COMMAND",)),
+    ),
+)
+def hf_xet_download_stall(logs: Logs) -> Iterator[Found | RuledOut]:
+    """The download of the weights stands still."""
+    xet, stall = logs.find(model.XET), logs.find(model.XET_STALL)
+    versions = [tuple(map(int, m.groups())) for h in xet if (m := _VERSION.search(h.quote.text))]
+    if xet and versions and min(versions) >= MENDED:
+        yield RuledOut("hf_xet is a version without the stall", quotes(xet, 1))
+        return
+    if xet and stall:
+        old = bool(versions)
+        yield Found(
+            subject="engine",
+            message="a download through hf_xet makes no progress",
+            evidence=(*quotes(xet, 2), *quotes(stall, 2)),
+            confidence=Confidence.LIKELY if old else Confidence.POSSIBLE,
+        )

@@ -1,0 +1,22 @@
+"""SRV901: vLLM's workers wait for a message that does not come. It says that something hangs or is slow, never what."""
+
+from collections.abc import Iterator
+
+from qops.data.messages import engine
+from qops.derive.progress import loading
+from qops.evidence.gpu import GpuSamples
+from qops.evidence.message import Logs, quotes
+from qops.rule import Confidence, Found, Role, RuledOut, rule
+
+
+@rule("SRV901", "shm-broadcast-wait", role=Role.SYMPTOM)
+def shm_broadcast_wait(logs: Logs, samples: GpuSamples | None) -> Iterator[Found | RuledOut]:
+    """Workers wait for a message that does not come."""
+    hits = logs.find(engine.SHM_BROADCAST, engine.RPC_TIMEOUT)
+    if not hits:
+        return
+    loads = loading(samples)
+    if loads:
+        yield RuledOut("weights are still arriving on the GPUs", loads[0].quotes[:2])
+        return
+    yield Found("engine", "workers wait for a message that does not come", quotes(hits, 3), Confidence.CERTAIN)

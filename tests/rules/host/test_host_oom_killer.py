@@ -1,0 +1,69 @@
+from judging import causes, outcomes
+
+from qops.rule import Confidence, Found, RuledOut
+from qops.rules.host.host_oom_killer import host_oom_killer
+
+
+def test_whole_host() -> None:
+    files = {
+        "dmesg.txt": (
+            "[ 88.1] python3 invoked oom-killer: gfp_mask=0x140cca, order=0\n"
+            "[ 88.2] Out of memory: Killed process 4711 (python3) total-vm:900000kB, "
+            "anon-rss:800000kB\n"
+        ),
+    }
+    found = next(f for f in outcomes(host_oom_killer, files) or () if isinstance(f, Found))
+    assert found.confidence is Confidence.CERTAIN
+    assert found.evidence
+    assert causes(files)[0] == "host-oom-killer"
+
+
+def test_cgroup() -> None:
+    files = {
+        "dmesg.txt": "Memory cgroup out of memory: Killed process 4711 (VLLM::EngineCor) total-vm:900000kB\n",
+    }
+    found = next(f for f in outcomes(host_oom_killer, files) or () if isinstance(f, Found))
+    assert found.confidence is Confidence.CERTAIN
+    assert found.evidence
+    assert causes(files)[0] == "host-oom-killer"
+
+
+def test_docker_says_so() -> None:
+    files = {
+        "docker.txt": ('            "OOMKilled": true,\n            "ExitCode": 137,\n'),
+    }
+    found = next(f for f in outcomes(host_oom_killer, files) or () if isinstance(f, Found))
+    assert found.confidence is Confidence.CERTAIN
+    assert found.evidence
+    assert causes(files)[0] == "host-oom-killer"
+
+
+def test_look_alike_exit_137_alone() -> None:
+    assert "host-oom-killer" not in causes(
+        {
+            "docker.txt": "container exited with code 137\n",
+        }
+    )
+
+
+def test_look_alike_gpu_memory() -> None:
+    assert "host-oom-killer" not in causes(
+        {
+            "job.log": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+        }
+    )
+
+
+def test_ruled_out_when_driver_ran_out_first() -> None:
+    files = {
+        "dmesg.txt": (
+            "NVRM: memdescAlloc: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x51)\n"
+            "worker invoked oom-killer: gfp_mask=0x102cc2\n"
+        ),
+    }
+    assert any(isinstance(o, RuledOut) for o in outcomes(host_oom_killer, files) or ())
+    assert "host-oom-killer" not in causes(files)
+
+
+def test_nothing_seen_gives_no_finding() -> None:
+    assert not outcomes(host_oom_killer, {})

@@ -1,0 +1,38 @@
+from judging import causes, outcomes
+from nccl_pictures import FAR, NODE, NVLINK, RESULT, spin, start
+
+from qops.rule import RuledOut
+from qops.rules.nccl.nccl_cumem_setting import nccl_cumem_setting as rule
+
+HOST = (
+    "a100:77:90 [1] transport/shm.cc:590 NCCL WARN Cuda failure 217 "
+    "'peer access is not supported between these two devices'\n"
+)
+HANG = {
+    "topo.txt": NODE,
+    "smi.csv": spin(140.0, gpus=4),
+    "job.log": start("P2P/IPC", settings=["NCCL_CUMEM_ENABLE set by environment to 0."]),
+    "cmdline.txt": "BOOT_IMAGE=/vmlinuz-6.12 ro console=ttyS0 iommu=pt\n",
+}
+
+
+def test_host_buffers_without_peer_access() -> None:
+    assert causes({"job.log": HOST})[:1] == ["nccl-cumem-setting"]
+
+
+def test_host_buffers_that_are_off_already_rule_it_out() -> None:
+    told = outcomes(rule, {"job.log": HOST, "env.txt": "NCCL_CUMEM_HOST_ENABLE=0\n"}) or ()
+    assert [type(o) for o in told] == [RuledOut]
+
+
+def test_legacy_ipc_that_stands_with_an_iommu_in_passthrough() -> None:
+    assert causes(HANG)[:1] == ["nccl-cumem-setting"]
+
+
+def test_the_setting_without_a_stall_is_no_fault() -> None:
+    assert causes({"topo.txt": FAR, "env.txt": "NCCL_CUMEM_ENABLE=0\n", "job.log": start() + RESULT}) == []
+    assert "nccl-cumem-setting" not in causes(HANG | {"topo.txt": NVLINK})
+
+
+def test_nothing_seen_is_unknown() -> None:
+    assert outcomes(rule, {}) is None

@@ -1,0 +1,92 @@
+import pytest
+from judging import causes, diagnose, outcomes
+from nccl_pictures import FAR, NODE, NVLINK, REDIRECT, RESULT, busy, gpu_list, p2p, spin, start, tree
+
+from qops.rule import Confidence, Found, Role, RuledOut
+from qops.rules.nccl.p2p_blocked_by_acs_iommu import p2p_blocked_by_acs_iommu as rule
+
+HANG = {"topo.txt": FAR, "p2p.txt": p2p(), "lspci.txt": tree(REDIRECT), "smi.csv": spin(), "job.log": start()}
+
+
+def test_redirect_above_the_gpus_and_a_stall() -> None:
+    report = diagnose(HANG)
+    assert report.root is not None and report.root.cause == "p2p-blocked-by-acs-iommu"
+    assert report.root.confidence is Confidence.LIKELY
+    assert "0000:00:01.1" in report.root.message and "PHB" in report.root.message
+    assert any(f.kind == "workaround" and "custom-all-reduce" in f.text for f in report.root.fix)
+
+
+def test_a_passing_run_with_p2p_off_makes_it_certain() -> None:
+    arm = start("SHM/direct/direct", settings=["NCCL_P2P_DISABLE set by environment to 1"]) + RESULT
+    files = HANG | {"job.log": start(), "p2p-off.log": arm}
+    (found,) = outcomes(rule, files) or ()
+    assert isinstance(found, Found)
+    assert found.confidence is Confidence.CERTAIN
+    assert found.evidence[-1].source == "p2p-off.log"
+
+
+def test_the_engines_own_all_reduce_is_hit_as_well() -> None:
+    capture = "Capturing CUDA graphs (decode, FULL):   0%|     | 0/19 [00:00<?, ?it/s]\n"
+    files = {"topo.txt": FAR, "lspci.txt": tree(REDIRECT), "env.txt": "NCCL_P2P_DISABLE=1\n", "engine.log": capture}
+    assert causes(files)[:1] == ["p2p-blocked-by-acs-iommu"]
+    off = "Custom allreduce is disabled because your platform lacks GPU P2P capability\n"
+    assert "p2p-blocked-by-acs-iommu" not in causes(files | {"engine.log": off + capture})
+
+
+def test_source_validation_alone_is_no_redirect() -> None:
+    files = HANG | {
+        "lspci.txt": tree("SrcValid"),
+        "cmdline.txt": "BOOT_IMAGE=/vmlinuz ro quiet amd_iommu=off iommu=off\n",
+    }
+    assert "p2p-blocked-by-acs-iommu" not in causes(files)
+
+
+def test_redirect_without_a_stall_is_only_a_warning() -> None:
+    report = diagnose({"topo.txt": NODE, "lspci.txt": tree(REDIRECT)})
+    (finding,) = [f for f in report.findings if f.cause == "p2p-blocked-by-acs-iommu"]
+    assert finding.role is Role.CONTRIBUTING
+    assert report.root is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"topo.txt": NVLINK},
+        {"smi.csv": busy(), "job.log": start() + RESULT},
+        {"job.log": start("SHM/direct/direct")},
+        {
+            "lscpu.txt": "Architecture: x86_64\nVendor ID: AuthenticAMD\nHypervisor vendor: KVM\nVirtualization type: full\n"
+        },
+    ],
+    ids=["NVLink", "works over P2P", "uses shared memory", "a virtual machine"],
+)
+def test_look_alikes(change: dict[str, str]) -> None:
+    assert "p2p-blocked-by-acs-iommu" not in causes(HANG | change)
+
+
+def test_collectives_that_end_over_p2p_rule_it_out() -> None:
+    told = outcomes(rule, HANG | {"smi.csv": busy(), "job.log": start() + RESULT}) or ()
+    assert [type(o) for o in told] == [RuledOut]
+
+
+def test_ranks_at_different_operations_rule_it_out() -> None:
+    head = "[rank{0}]:[E1004 09:20:00.0 ProcessGroupNCCL.cpp:632] [Rank {0}] Watchdog caught collective operation timeout: "
+    work = "WorkNCCL(SeqNum={1}, OpType=ALLREDUCE, NumelIn=64, NumelOut=64, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n"
+    state = "[rank{0}]: [PG ID 0 PG GUID 0(default_pg) Rank {0}] failure detected by watchdog at work sequence id: {1} PG status: last enqueued work: {1}, last completed work: {2}\n"
+    log = "".join((head + work + state).format(rank, number, number - 1) for rank, number in ((0, 8), (1, 7)))
+    told = outcomes(rule, HANG | {"watchdog.log": log}) or ()
+    assert [type(o) for o in told] == [RuledOut]
+
+
+def test_a_pasted_control_word_counts() -> None:
+    files = {"topo.txt": FAR, "smi.csv": spin(), "issue.txt": "both root ports: ACSCtl: 0x001d\n", "job.log": start()}
+    assert causes(files)[:1] == ["p2p-blocked-by-acs-iommu"]
+
+
+def test_consumer_boards_without_a_look_at_the_platform_are_not_blamed_on_it() -> None:
+    files = {"topo.txt": FAR, "p2p.txt": p2p(), "smi.csv": spin(), "gpus.csv": gpu_list("NVIDIA GeForce RTX 4090")}
+    assert "p2p-blocked-by-acs-iommu" not in causes(files)
+
+
+def test_nothing_seen_is_unknown() -> None:
+    assert outcomes(rule, {}) is None

@@ -1,0 +1,39 @@
+from judging import causes, outcomes
+from nccl_pictures import FAR, gpu_list, p2p, spin, start
+
+from qops.rule import Confidence, Found
+from qops.rules.nccl.p2p_patched_driver_no_bar1 import p2p_patched_driver_no_bar1 as rule
+
+BOARDS = gpu_list("NVIDIA GeForce RTX 5090", driver="595.71.05")
+HANG = {"topo.txt": FAR, "p2p.txt": p2p(), "gpus.csv": BOARDS, "smi.csv": spin(88.0)}
+PARAMS = 'ResmanDebugLevel: 4294967295\nEnableResizableBar: 0\nRegistryDwords: "{}"\nRegistryDwordsPerDevice: ""\n'
+
+
+def test_an_ok_matrix_on_5090_and_a_stall() -> None:
+    assert causes(HANG)[:1] == ["p2p-patched-driver-no-bar1"]
+    (found,) = outcomes(rule, HANG | {"params": PARAMS.format("ForceP2P=0x11")}) or ()
+    assert isinstance(found, Found)
+    assert found.confidence is Confidence.LIKELY
+
+
+def test_the_kernel_says_that_it_cannot_map() -> None:
+    log = (
+        "[  311.02] NVRM: The peer DMA address 0x2000400000 is not aligned at 0x20000000\n"
+        "[  311.02] NVRM: IOMMU mapping failed from GPU1 to GPU0\n"
+    )
+    assert causes({"dmesg.txt": log}) == ["p2p-patched-driver-no-bar1"]
+
+
+def test_a_static_bar1_and_a_stock_driver_are_no_fault() -> None:
+    keys = PARAMS.format("RMForceStaticBar1=1;PeerMappingOverride=1;ForceP2P=0x11")
+    assert "p2p-patched-driver-no-bar1" not in causes(HANG | {"params": keys})
+    stock = {"topo.txt": FAR, "p2p.txt": p2p("GNS"), "gpus.csv": BOARDS, "job.log": start("SHM/direct/direct")}
+    assert "p2p-patched-driver-no-bar1" not in causes(stock)
+
+
+def test_a_patched_module_that_works_is_no_fault() -> None:
+    assert causes({"topo.txt": FAR, "p2p.txt": p2p(), "gpus.csv": BOARDS}) == []
+
+
+def test_nothing_seen_is_unknown() -> None:
+    assert outcomes(rule, {}) is None

@@ -1,0 +1,89 @@
+import pytest
+from judging import causes, outcomes
+from nccl_pictures import RESULT, start
+
+from qops.evidence.process import Variable
+from qops.evidence.text import Quote
+from qops.rule import Confidence, Found
+from qops.rules.nccl.socket_ifname_wrong import matches
+from qops.rules.nccl.socket_ifname_wrong import socket_ifname_wrong as rule
+
+NONE = """h1:40:40 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to ens9
+[2026-10-01 08:00:00] h1:40:40 [0] bootstrap.cc:126 NCCL WARN Bootstrap : no socket interface found
+"""
+FALLBACK = (
+    "[rank1]:[W1001 08:00:00.1 ProcessGroupGloo.cpp:715] Warning: Unable to resolve hostname to a (local) address. "
+    "Using the loopback address as fallback. Manually set the network interface to bind to with GLOO_SOCKET_IFNAME.\n"
+)
+REFUSED = (
+    "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error\n"
+    "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.1.1]:40613\n"
+)
+ADDRESSES = (
+    "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever preferred_lft forever\n"
+    "2: enp5s0    inet 10.20.0.7/24 brd 10.20.0.255 scope global enp5s0\\       valid_lft forever\n"
+)
+
+
+def test_nccl_finds_no_interface() -> None:
+    (found,) = outcomes(rule, {"job.log": NONE}) or ()
+    assert isinstance(found, Found)
+    assert "NCCL_SOCKET_IFNAME=ens9" in found.message
+    assert causes({"job.log": NONE})[:1] == ["socket-ifname-wrong"]
+
+
+def test_the_silent_failure_of_one_release() -> None:
+    text = (
+        "Last error:\nncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)\n"
+    )
+    assert causes({"job.log": text}) == ["socket-ifname-wrong"]
+
+
+def test_gloo_is_sent_to_its_own_loopback() -> None:
+    (found,) = outcomes(rule, {"job.log": FALLBACK + REFUSED}) or ()
+    assert isinstance(found, Found)
+    assert found.confidence is Confidence.CERTAIN and "127.0.1.1" in found.message
+
+
+def test_the_warning_alone_is_no_fault() -> None:
+    assert causes({"job.log": FALLBACK + "INFO: Application startup complete.\n"}) == []
+
+
+def test_a_refused_connection_elsewhere_is_another_fault() -> None:
+    assert "socket-ifname-wrong" not in causes({"job.log": REFUSED.replace("127.0.1.1", "10.20.0.8")})
+
+
+def test_loopback_in_a_job_of_two_hosts() -> None:
+    two = start("NET/Socket/0", hosts=("a1", "a2")).replace("eno1:10.20.0.7", "lo:127.0.0.1")
+    assert causes({"job.log": two}) == ["socket-ifname-wrong"]
+    one = start("P2P/IPC").replace("eno1:10.20.0.7", "lo:127.0.0.1")
+    assert "socket-ifname-wrong" not in causes({"job.log": one})
+
+
+def test_a_name_that_no_interface_has() -> None:
+    assert causes({"env.txt": "GLOO_SOCKET_IFNAME=eth0\n", "ip.txt": ADDRESSES}) == ["socket-ifname-wrong"]
+    assert causes({"env.txt": "NCCL_SOCKET_IFNAME=enp\n", "ip.txt": ADDRESSES}) == []
+    works = {"env.txt": "GLOO_SOCKET_IFNAME=eth0\n", "ip.txt": ADDRESSES, "job.log": start() + RESULT}
+    assert causes(works) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("NCCL_SOCKET_IFNAME", "eth", True),
+        ("NCCL_SOCKET_IFNAME", "=eth", False),
+        ("NCCL_SOCKET_IFNAME", "=eth0", True),
+        ("NCCL_SOCKET_IFNAME", "^lo,docker", True),
+        ("NCCL_SOCKET_IFNAME", "^eth,lo", False),
+        ("NCCL_SOCKET_IFNAME", "ib0,bond0", False),
+        ("GLOO_SOCKET_IFNAME", "eth", False),
+        ("GLOO_SOCKET_IFNAME", "eth0", True),
+    ],
+)
+def test_lists_are_prefixes_to_nccl_and_names_to_gloo(name: str, value: str, expected: bool) -> None:
+    setting = Variable(name, value, "shell", Quote("env.txt", 1, f"{name}={value}"))
+    assert matches(setting, ["lo", "eth0"]) is expected
+
+
+def test_nothing_seen_is_unknown() -> None:
+    assert outcomes(rule, {}) is None
