@@ -25,7 +25,7 @@ def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Pro
     evidence: dict[type, Any] = {}
     unread = list(gaps)
     for probe in known:
-        own = [t for t in texts if (t.probe == probe.name if t.probe else False) or probe.recognise(t)]
+        own = [t for t in texts if t.probe == probe.name or (_may_hold(t, probe) and probe.recognise(t))]
         if not own:
             continue
         try:
@@ -37,6 +37,11 @@ def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Pro
             evidence[probe.makes] = value
     evidence[Gaps] = Gaps(tuple(unread))
     return evidence
+
+
+def _may_hold(text: Text, probe: Probe) -> bool:
+    """Return whether `text` can hold anything for `probe`: a reduced one kept only lines with known literals."""
+    return not text.numbers or bool(probe.literals)
 
 
 def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) -> HostReport:

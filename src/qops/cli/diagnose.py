@@ -63,7 +63,7 @@ def diagnose(
     rules = _selected(select, ignore)
     interrupted = False
     if paths:
-        reports = _recorded(paths, rules)
+        reports, interrupted = _recorded(paths, rules)
     else:
         report, interrupted = _live(family, rules, seconds=seconds, watch=watch, record=record, quiet=quiet)
         reports = (report,)
@@ -94,11 +94,13 @@ def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
     return tuple(r for r in ALL if (not select or named(r, select)) and not named(r, ignore))
 
 
-def _recorded(paths: Sequence[str], rules: Sequence[Rule]) -> tuple[HostReport, ...]:
+def _recorded(paths: Sequence[str], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], bool]:
     from qops.collection import recorded
     from qops.engine import judge, observe
 
-    return tuple(judge(c.host or "evidence", c.collected_at, observe(c.texts, c.gaps), rules) for c in recorded(paths))
+    found = recorded(paths)
+    reports = tuple(judge(c.host or "evidence", c.collected_at, observe(c.texts, c.gaps), rules) for c in found)
+    return reports, any(c.interrupted for c in found)
 
 
 def _live(

@@ -3,15 +3,15 @@
 import json
 import os
 import sys
-import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from qops.cli.lab_engine import engine
+from qops.cli.lab_output import FORMAT, progress, table
+
 if TYPE_CHECKING:
     from qops.lab.lifecycle import HostStatus
-    from qops.lab.place import Say
 
 EXAMPLES = """
 \b
@@ -26,8 +26,6 @@ Examples:
 The lab needs Docker, and root once for each base image. QOPS_LAB names a second lab beside the first.
 Exit status: 0 done, 2 not possible here or as asked, 70 internal error, 130 interrupted.
 """
-
-_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 
 
 @click.group(
@@ -47,7 +45,7 @@ def up(scenarios: tuple[str, ...]) -> None:
     """
     from qops.lab import lifecycle, place
 
-    raised = lifecycle.up(place.here(), scenarios, _progress())
+    raised = lifecycle.up(place.here(), scenarios, progress())
     for one in raised:
         click.echo(f"{one.host}\t{one.address}\t{one.hardware_class}")
     if raised and sys.stderr.isatty():
@@ -62,11 +60,11 @@ def down(images: bool) -> None:
     """Remove the lab: hosts, network, volumes, keys."""
     from qops.lab import lifecycle, place
 
-    lifecycle.down(place.here(), _progress(), with_images=images)
+    lifecycle.down(place.here(), progress(), with_images=images)
 
 
 @lab.command()
-@_FORMAT
+@FORMAT
 def status(form: str) -> None:
     """Show the hosts, and which faults are planted in them."""
     from qops.lab import lifecycle, place
@@ -87,7 +85,7 @@ def status(form: str) -> None:
         )
         for one in hosts
     ]
-    _table(("HOST", "STATUS", "ADDRESS", "SCENARIO", "FAULTS"), rows)
+    table(("HOST", "STATUS", "ADDRESS", "SCENARIO", "FAULTS"), rows)
 
 
 @lab.command(context_settings={"ignore_unknown_options": True})
@@ -120,7 +118,7 @@ def break_(fault: str, host: str) -> None:
     """Plant FAULT in HOST; `qops lab list` has the faults."""
     from qops.lab import lifecycle, place, planting
 
-    here, say = place.here(), _progress()
+    here, say = place.here(), progress()
     wanted = planting.find(fault)
     fresh = planting.plant(here, lifecycle.find(here, host), wanted, say)
     click.echo(f"{host}: {wanted.cause} {'planted' if fresh else 'was planted already'}: {wanted.about}")
@@ -133,7 +131,7 @@ def mend(host: str, faults: tuple[str, ...]) -> None:
     """Mend FAULTS in HOST, or all that are planted there."""
     from qops.lab import lifecycle, place, planting
 
-    here, say = place.here(), _progress()
+    here, say = place.here(), progress()
     causes = tuple(planting.find(name).cause for name in faults)
     mended = planting.mend(here, lifecycle.find(here, host), causes, say)
     for cause in mended:
@@ -143,7 +141,7 @@ def mend(host: str, faults: tuple[str, ...]) -> None:
 
 
 @lab.command("list")
-@_FORMAT
+@FORMAT
 def list_(form: str) -> None:
     """List the scenarios and the faults."""
     from qops.lab import faults, scenario
@@ -165,21 +163,12 @@ def list_(form: str) -> None:
         }
         click.echo(json.dumps(described, indent=2))
         return
-    _table(("SCENARIO", "HOSTS", "WHAT IT IS"), [(one.name, str(len(one.hosts)), one.about) for one in scenarios])
+    table(("SCENARIO", "HOSTS", "WHAT IT IS"), [(one.name, str(len(one.hosts)), one.about) for one in scenarios])
     click.echo()
-    _table(
+    table(
         ("FAULT", "CLASSES", "WHAT IT DOES"),
         [(one.cause, " ".join(one.classes) or "all", one.about) for one in faults.ALL],
     )
-
-
-def _progress() -> "Say":
-    began = time.monotonic()
-
-    def say(text: str) -> None:
-        click.echo(f"{time.monotonic() - began:6.1f} s  {text}", err=True)
-
-    return say
 
 
 def _plain(one: "HostStatus") -> dict[str, object]:
@@ -193,9 +182,4 @@ def _plain(one: "HostStatus") -> dict[str, object]:
     }
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    if not rows:
-        return
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head) - 1)]
-    for row in [head, *rows]:
-        click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
+lab.add_command(engine)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from qops.lab import keys, network, payload
 from qops.lab.docker import LABEL, Container, Docker, labels
+from qops.lab.engine import layer
 from qops.lab.errors import LabError
 from qops.lab.images import Base
 from qops.lab.place import Place, Say
@@ -46,7 +47,8 @@ def plan(place: Place, scenario: Scenario, host: ScenarioHost) -> Plan:
     """Plan one host; makes its SSH host key if it has none."""
     keys.ensure_pair(keys.host_key(place, host.name), host.name)
     packed = payload.pack(payload.entries(place, scenario, host))
-    digest = hashlib.sha256(packed + repr((_BOOT, Base(host.base).tag, host)).encode()).hexdigest()
+    made_of = (_BOOT, Base(host.base).tag, host, layer.volume() if scenario.engine else "")
+    digest = hashlib.sha256(packed + repr(made_of).encode()).hexdigest()
     return Plan(scenario, host, packed, digest[:32])
 
 
@@ -75,6 +77,8 @@ def build(docker: Docker, place: Place, planned: Plan, address: str) -> None:
     if planned.host.docker:
         docker.call("volume", "create", *owned, volume)
         mounted = ("-v", f"{volume}:/var/lib/docker")
+    if planned.scenario.engine:
+        mounted += ("-v", f"{layer.ensure_volume(docker)}:{layer.MOUNT}:ro")
     docker.call(
         "create", "--name", name, "--hostname", planned.host.name, *owned, *about,
         "--network", network.name(place), "--ip", address, *_BOOT, *mounted, planned.base.tag, "/opt/qops-lab/init",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from qops.errors import UsageError
 from qops.lab import host, images, keys, network, planting, scenario
 from qops.lab.docker import LABEL, Container, Docker
+from qops.lab.engine import layer
 from qops.lab.place import Place, Say, locked
 from qops.lab.scenario import Scenario
 
@@ -115,7 +116,8 @@ def down(place: Place, say: Say, *, with_images: bool = False) -> None:
         network.remove(docker, place)
         images.clear_half_imported(docker, place)
         images.clear_builds(place)
-        kept = images.remove_all(docker) if with_images else ()
+        layer.clear_half_built(docker, place)
+        kept = (*images.remove_all(docker), *layer.remove(docker)) if with_images else ()
         keys.forget(place)
         with contextlib.suppress(FileNotFoundError):
             place.lock.unlink()
@@ -124,7 +126,8 @@ def down(place: Place, say: Say, *, with_images: bool = False) -> None:
     if kept:
         say(f"kept, since another lab uses them: {', '.join(kept)}")
     say(
-        "nothing of the lab is left" + ("" if with_images and not kept else " but base images (qops lab down --images)")
+        "nothing of the lab is left"
+        + ("" if with_images and not kept else " but base images and the engine (qops lab down --images)")
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from qops.errors import UsageError
 from qops.lab import keys
+from qops.lab.engine import unit
 from qops.lab.place import Place
 from qops.lab.scenario import Scenario, ScenarioHost
 
@@ -29,7 +30,7 @@ exec /sbin/init SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1
 _MOTD = """
 This is a practice host of qops lab, scenario {scenario}: {about}
 ITS GPUS ARE SIMULATED. nvidia-smi, lspci, dmesg and what is read of /sys and /proc come from
-{simulator}, not from hardware. Docker, systemd, apt and ssh are real.
+{simulator}, not from hardware. Docker, systemd, apt and ssh are real.{engine}
 
 """
 
@@ -98,7 +99,8 @@ def simulator() -> Path:
 
 def entries(place: Place, scenario: Scenario, host: ScenarioHost) -> tuple[Entry, ...]:
     """Return everything that is put into a host."""
-    return (*_identity(place, scenario, host), *_system(host), *_simulated(scenario), *_scripts(simulator()))
+    whole = (*_identity(place, scenario, host), *_system(host), *_simulated(scenario), *_scripts(simulator()))
+    return (*whole, *_engine()) if scenario.engine else whole
 
 
 def pack(wanted: tuple[Entry, ...]) -> bytes:
@@ -124,7 +126,14 @@ def _identity(place: Place, scenario: Scenario, host: ScenarioHost) -> Iterator[
     yield Entry("/etc/machine-id", (hashlib.sha256(private).hexdigest()[:32] + "\n").encode(), 0o444)
     yield Entry(
         "/etc/motd",
-        _MOTD.format(scenario=scenario.name, about=scenario.about, simulator=SIMULATOR).encode(),
+        _MOTD.format(
+            scenario=scenario.name,
+            about=scenario.about,
+            simulator=SIMULATOR,
+            engine="\nSo is vLLM, which runs on the CPU with a tiny model: systemctl status vllm"
+            if scenario.engine
+            else "",
+        ).encode(),
     )
     about = {
         "lab": place.name,
@@ -164,6 +173,13 @@ def _simulated(scenario: Scenario) -> Iterator[Entry]:
     except TypeError as error:
         raise UsageError(f"scenario {scenario.name}: hardware holds a value that JSON has not: {error}") from error
     yield Entry(FAULTS, b"{}\n")
+
+
+def _engine() -> Iterator[Entry]:
+    yield Entry(unit.UNIT_FILE, unit.UNIT.encode())
+    yield Entry(unit.SETTINGS, b"TENSOR_PARALLEL=1\n")
+    yield Entry(unit.PROGRAM, unit.script(), 0o755)
+    yield Entry(unit.COMMAND, link=unit.PROGRAM)
 
 
 def _scripts(folder: Path) -> Iterator[Entry]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("spark", "rtxpro", "rtx5090", "hgx")
 BASES = ("debian12", "debian13")
+ENGINES = ("vllm",)
 
 _HOST_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
@@ -37,6 +38,7 @@ class Scenario:
     hosts: tuple[ScenarioHost, ...]
     hardware: Mapping[str, Any]
     source: str  # what `load` finds it by: its name, or the path of a file
+    engine: str = ""  # the serving engine that its hosts have; "": none
 
 
 def folder() -> Path:
@@ -81,7 +83,7 @@ def parse(text: str, origin: str, source: str) -> Scenario:
     if tree is None:
         raise UsageError(f"{origin}:1: the scenario is empty")
     top = _Reader(origin, tree, values, "the scenario")
-    top.only("name", "about", "class", "hosts", "hardware")
+    top.only("name", "about", "class", "hosts", "engine", "hardware")
     hosts = tuple(_host(one) for one in top.items("hosts"))
     if len({host.name for host in hosts}) != len(hosts):
         raise top.wrong("hosts", "two hosts have one name")
@@ -95,6 +97,7 @@ def parse(text: str, origin: str, source: str) -> Scenario:
         hosts=hosts,
         hardware=hardware,
         source=source,
+        engine=top.one_of("engine", ENGINES) if "engine" in top.values else "",
     )
 
 

@@ -127,6 +127,7 @@ PROBE = Probe(
             root=True,
             samples=(0.0, 5.0, 10.0),
             live_only=True,
+            name="engine metrics",
         ),
     ),
     families=("nccl", "serve"),

@@ -185,6 +185,7 @@ PROBE = Probe(
             # Reading the type of an unused entry fails with EINVAL, hence -s and the final `true`.
             ("sh", "-c", f"grep -sHv '^[0:]*$' {_TABLES} {_OWNERS}; true"),
             "the GID table of each RDMA device, with the kind and the interface of each entry",
+            name="RDMA GID tables",
         ),
     ),
 )

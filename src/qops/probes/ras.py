@@ -126,6 +126,7 @@ PROBE = Probe(
             root=True,
             samples=(0.0, 5.0, 10.0),
             live_only=True,
+            name="NCCL RAS",
         ),
     ),
     families=("nccl", "serve"),

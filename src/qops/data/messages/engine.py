@@ -23,12 +23,6 @@ KV_TOO_SMALL = Message(
     ),
     "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py",
 )
-KV_FIGURES = Message(
-    "engine-kv-figures",
-    r"KV cache\s+is needed, which is larger than the available KV cache memory \((?P<have>[\d.]+) GiB\)",
-    ("available KV cache memory",),
-    "vllm/v1/core/kv_cache_utils.py",
-)
 CUDA_OOM = Message(
     "engine-cuda-oom",
     r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|"
@@ -150,12 +144,6 @@ NCCL_BANNER = Message(
     r"vLLM is using nccl==(?P<version>[\d.]+)|sglang is using nccl==(?P<version2>[\d.]+)",
     ("is using nccl==",),
     "vllm and sglang pynccl.py",
-)
-EXPANDABLE = Message(
-    "engine-expandable-segments",
-    r"(?<!setting )PYTORCH_(?:CUDA_)?ALLOC_CONF\W+\w*.{0,80}expandable_segments:True",
-    ("expandable_segments:True",),
-    "pytorch CUDA semantics notes",
 )
 IPC_INVALID = Message(
     "engine-ipc-invalid-argument",

@@ -10,7 +10,7 @@ SHM_FILE = Message(
 )
 SHM_BUS_ERROR = Message(
     "shm-bus-error",
-    r"\bBus error\b.*(?:core dumped|shared memory)|killed by signal: Bus error|Signal 7 \(SIGBUS\)|\bSIGBUS\b",
+    r"\bBus error\b.{0,160}?(?:core dumped|shared memory)|killed by signal: Bus error|Signal 7 \(SIGBUS\)|\bSIGBUS\b",
     ("Bus error", "SIGBUS"),
     "torch/utils/data/_utils/signal_handling.py; bash; torch elastic",
 )
@@ -34,7 +34,7 @@ GLOO_CONNECT_FAILED = Message(
 )
 GLOO_NO_INTERFACE = Message(
     "gloo-no-interface",
-    r"Unable to find address for:\s*(?P<name>\S+)|ifa != nullptr.*Unable to find interface",
+    r"Unable to find address for:\s*(?P<name>\S+)|ifa != nullptr.{0,120}?Unable to find interface",
     ("Unable to find address for", "Unable to find interface"),
     "gloo transport/tcp/device.cc lookupAddrForIface",
 )
@@ -82,7 +82,7 @@ CUSTOM_AR_ON = Message(
 )
 CAPTURE_PROGRESS = Message(
     "graph-capture-progress",
-    r"Captur\w+ (?:CUDA graphs?|batches|num tokens|cuda graph)\b.*?(?:\|\s*)?(?P<done>\d+)/(?P<total>\d+)(?!\d)",
+    r"Captur(?:e|ing) (?:CUDA graphs?|batches|num tokens|cuda graph)\b.{0,400}?(?P<done>\d+)/(?P<total>\d+)(?!\d)",
     ("Captur",),
     "tqdm bars of vllm gpu_model_runner.py and sglang cuda_graph_runner.py",
 )

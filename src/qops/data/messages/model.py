@@ -33,12 +33,6 @@ XET_STALL = Message(
     ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",
 )
-DOWNLOAD_STILL = Message(
-    "engine-download-still",
-    r"(?:Fetching \d+ files|model-\d+-of-\d+\.safetensors|Downloading).*?(?P<done>\d+)%\|.*\?(?:B|it)/s|\.incomplete\b",
-    ("Fetching", ".safetensors", "Downloading", ".incomplete"),
-    "tqdm bars of huggingface_hub",
-)
 NO_PARAMETER = Message(
     "engine-no-such-parameter",
     r"(?:There is no module or parameter named|KeyError:|Following weights were not initialized|Unexpected key).{0,40}"

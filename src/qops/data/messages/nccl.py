@@ -72,14 +72,14 @@ BOOTSTRAP_LOOPBACK = Message(
 
 SOCKET_CHANNEL = Message(
     "nccl-net-socket-channel",
-    r"Channel \d+(?:/\d+)?\s*:\s*\d+\[\w+\] -> \d+\[\w+\].*via NET/Socket",
+    r"Channel \d+(?:/\d+)?\s*:\s*\d+\[\w+\] -> \d+\[\w+\].{0,40}?via NET/Socket",
     ("via NET/Socket",),
     "libnccl net.cc (recorded with 2.28.9)",
 )
 
 NVLS_BIND = Message(
     "nccl-nvls-bind",
-    r"Failed to bind NVLink SHARP \(NVLS\) Multicast memory of size\s*(?P<size>\d+)(?:.*CUDA error (?P<error>\d+))?",
+    r"Failed to bind NVLink SHARP \(NVLS\) Multicast memory of size\s*(?P<size>\d+)(?:.{0,200}?CUDA error (?P<error>\d+))?",
     ("Failed to bind NVLink SHARP",),
     "libnccl 2.20.5 and later, nvls.cc",
 )
@@ -134,7 +134,7 @@ PEER_ACCESS_217 = Message(
 
 PEER_MAP_ALIGNMENT = Message(
     "nvrm-peer-dma-alignment",
-    r"NVRM:.*(?:peer DMA address 0x[0-9a-f]+ is not aligned|IOMMU mapping failed from GPU\d+ to GPU\d+)",
+    r"NVRM:.{0,120}?(?:peer DMA address 0x[0-9a-f]+ is not aligned|IOMMU mapping failed from GPU\d+ to GPU\d+)",
     ("peer DMA address", "IOMMU mapping failed from GPU"),
     "open-gpu-kernel-modules kern_bus_gh100.c _kbusCreateStaticBar1IOMMUMapping, as logged on two RTX 5090",
 )
@@ -162,7 +162,7 @@ PEER_CLOSED = Message(
 
 CONNECTION_RESET = Message(
     "nccl-connection-reset",
-    r"NCCL WARN .*(?:Connection reset by peer|Connection refused)|socket(?:Progress|PollConnect|StartConnect).*"
+    r"NCCL WARN .{0,200}?(?:Connection reset by peer|Connection refused)|socket(?:Progress|PollConnect|StartConnect).{0,200}?"
     r"(?:Connection (?:refused|reset)|No route to host)",
     ("Connection reset by peer", "Connection refused", "No route to host"),
     "libnccl socket.cc",

@@ -17,8 +17,8 @@ MEMLOCK_UCX = Message(
 )
 MODIFY_QP = Message(
     "ibv-modify-qp",
-    r"Call to ibv_modify_qp failed with (?:error )?(?:(?P<number>\d+) )?(?P<error>[A-Z][^,]*)"
-    r"(?:,.*?on dev (?P<device>[\w.-]+):(?P<port>\d+))?(?:.*?local GID index (?P<index>-?\d+))?"
+    r"Call to ibv_modify_qp failed with (?:error )?(?:(?P<number>\d+) )?(?P<error>[A-Z][^,]{0,80})"
+    r"(?:,.{0,200}?on dev (?P<device>[\w.-]+):(?P<port>\d+))?(?:.{0,200}?local GID index (?P<index>-?\d+))?"
     r"(?:,? local GID (?P<local>[0-9a-fA-F:.<>\w]+))?(?:,? remote GID (?P<remote>[0-9a-fA-F:.<>\w]+))?",
     ("ibv_modify_qp failed",),
     "libnccl 2.18.3 (`with error %s`), 2.24 and later (device, states and GIDs), ibvwrap.cc",
@@ -26,19 +26,19 @@ MODIFY_QP = Message(
 IB_COMPLETION = Message(
     "nccl-ib-completion",
     r"NET/IB(?:/GIN)?\s*:\s*Got completion from peer (?P<peer>\S+) with (?:status=|error )"
-    r"(?:\w+\()?(?P<status>\d+)\)?.*?vendor[ _]err[ =](?P<vendor>\d+)(?:.*?hca (?P<hca>\S+))?",
+    r"(?:\w+\()?(?P<status>\d+)\)?.{0,200}?vendor[ _]err[ =](?P<vendor>\d+)(?:.{0,300}?hca (?P<hca>\S+))?",
     ("Got completion from peer",),
     "libnccl net_ib.cc: `with error N` to 2.17, `with status=N` from 2.18, `status=NAME(N)` in 2.30 and later",
 )
 HINT_GID = Message(
     "nccl-hint-gid",
-    r"HINT: .*incorrect GID index is forced by NCCL_IB_GID_INDEX",
+    r"HINT: .{0,120}?incorrect GID index is forced by NCCL_IB_GID_INDEX",
     ("incorrect GID index is forced",),
     "libnccl 2.32.3",
 )
 HINT_CROSS_RAIL = Message(
     "nccl-hint-cross-rail",
-    r"HINT: .*the NICs are not cross-rail connected",
+    r"HINT: .{0,120}?the NICs are not cross-rail connected",
     ("not cross-rail connected",),
     "libnccl 2.32.3",
 )

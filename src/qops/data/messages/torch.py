@@ -9,15 +9,3 @@ WATCHDOG_TIMEOUT = Message(
     ("watchdog",),
     "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp (2.11, run); pytorch issues 115388, 136390",
 )
-GLOO_TIMEOUT = Message(
-    "torch-gloo-timeout",
-    r"Timed out waiting \d+ms for (?:recv|send) operation to complete",
-    ("Timed out waiting",),
-    "gloo/transport/tcp/unbound_buffer.cc",
-)
-STORE_TIMEOUT = Message(
-    "torch-store-timeout",
-    r"(?:DistStoreError|wait timeout after \d+ms|Timed out after \d+ seconds waiting for clients)",
-    ("DistStoreError", "wait timeout after", "waiting for clients"),
-    "torch/csrc/distributed/c10d/TCPStore.cpp",
-)

@@ -1,0 +1,308 @@
+"""Asking another host by SSH: one connection, and a channel for each question. Nothing is installed there.
+
+The only module that imports fabric and paramiko.
+"""
+
+import contextlib
+import logging
+import math
+import secrets
+import select
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fabric
+import paramiko  # type: ignore[import-untyped]
+
+from qops.errors import TransportError
+from qops.inventory.host import Host
+from qops.transports.answer import failure
+from qops.transports.base import Completed, clean
+from qops.transports.far import HELLO, Far, greeted, login, reading, supervised
+from qops.transports.ssh_errors import Place, UnknownKey, explained
+
+CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
+CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
+OUTPUT = 64 << 20  # bytes of standard output (or of a file) that are kept
+ERRORS = 1 << 20  # bytes of standard error that are kept
+LINGER = 0.2  # seconds that are waited for output after the command itself has ended
+NOISE = 1 << 16  # bytes that a login shell may say before it does what it is asked
+_CHUNK = 1 << 18
+_TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
+_SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
+
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # else its tracebacks reach the terminal
+
+
+class Ssh:
+    """Another host. Safe to use from several threads; `open` or the first question makes the connection."""
+
+    def __init__(self, host: Host) -> None:
+        self.name = host.name
+        self.lost = ""  # says so when the connection ended before `stop`
+        self._host = host
+        self._opening = threading.Lock()
+        self._free = threading.BoundedSemaphore(CHANNELS)
+        self._lock = threading.Lock()
+        self._channels: set[Any] = set()
+        self._links: tuple[Any, ...] = ()  # fabric's connections: those to jump hosts, then the host's own
+        self._far: Far | None = None
+        self._refused: TransportError | None = None
+        self._stopped = False
+
+    def open(self) -> Far:
+        """Connect, log in, and see what the host can do. Raises TransportError with what to do about it."""
+        with self._opening:
+            if self._refused:
+                raise self._refused
+            if self._far is None:
+                try:
+                    self._connect()
+                    self._far = self._greet()
+                except TransportError as error:
+                    self._refused = error
+                    self._close()
+                    raise
+            return self._far
+
+    def run(self, argv: tuple[str, ...], *, timeout: float) -> Completed:
+        """Run `argv`, as root when the host is to become that, and end it after `timeout` seconds."""
+        far = self.open()
+        if any("\0" in word for word in argv):
+            return Completed(b"", b"a command cannot hold a zero byte", None, 0.0, "failed")
+        # One second more there than here: it counts only when the connection hangs.
+        return self._ask(supervised(argv, far, math.ceil(timeout) + 1), timeout)
+
+    def read(self, path: str, *, timeout: float) -> Completed:
+        """Read the first 64 MiB of a file, from under the host's QOPS_ROOT where that has it."""
+        done = self.run(reading(path, OUTPUT), timeout=timeout)
+        if done.failure:
+            return done
+        if done.status:
+            return replace(done, failure=failure(done.stderr), status=None)
+        size = done.stderr.strip().removeprefix(b"size ") if len(done.stdout) == OUTPUT else b""
+        over = int(size) - OUTPUT if size.isdigit() and len(size) < 20 else 0
+        return replace(done, stderr=b"", discarded=done.discarded + max(0, over))
+
+    def stop(self) -> None:
+        """End every command that still runs, and the connection."""
+        self._stopped = True
+        self._close()
+
+    def _connect(self) -> None:
+        host = self._host
+        try:
+            self._links = _chain(host)
+        except Exception as error:  # an ssh_config that cannot be read raises whatever its parser meets
+            raise TransportError(f"{host.name}: ssh_config: {clean(str(error))}", "ssh -G HOST reads it too") from None
+        for link in self._links:
+            try:
+                link.open()
+            except Exception as error:  # paramiko also raises what a damaged greeting makes of its parser
+                keys = _key_files(link, host)
+                jump = link is not self._links[-1]
+                place = Place(host.name, link.host, link.port, link.user, host.key, keys, jump, CONNECT)
+                raise explained(error, place) from None
+
+    def _greet(self) -> Far:
+        """Ask for what all questions need; an answer of another kind is no POSIX shell's."""
+        done = self._ask(HELLO, CONNECT)
+        far = greeted(done.stdout)
+        if far is not None:
+            return far
+        said = clean((done.stderr or done.stdout).decode(errors="replace")).strip().splitlines()
+        reason = said[-1][:200] if said else f"no answer within {CONNECT:.0f} s" if done.failure else "it says nothing"
+        user = self._links[-1].user
+        if self._host.become:
+            raise TransportError(
+                f"{self.name}: {user} does not become root by `sudo -n`: {reason}",
+                f"let sudo ask {user} for no password there (visudo: {user} ALL=(root) NOPASSWD: ALL), log in as root, "
+                "or set ansible_become: false to look without root",
+            )
+        raise TransportError(
+            f"{self.name}: {user} gets no POSIX shell there: {reason}",
+            f"see what answers: ssh {user}@{self._host.address} 'echo hello'; name another user by ansible_user",
+        )
+
+    def _ask(self, script: str, timeout: float) -> Completed:
+        """Give `script` to a shell of the host and return what it says."""
+        begun = time.monotonic()
+        until = begun + timeout
+        if not self._free.acquire(timeout=timeout):
+            return Completed(b"", b"", None, timeout, "timeout")
+        heard = _Streams(secrets.token_hex(8))
+        channel = None
+        try:
+            channel = self._channel(until)
+            if channel is not None:
+                script = f"echo {heard.mark.decode()}\n{script}"
+                channel.exec_command(login(script, become=self._host.become).encode(errors="replace"))
+                return self._hear(channel, heard, begun, until)
+        except (paramiko.SSHException, OSError, EOFError):
+            pass  # what that means is told below
+        finally:
+            if channel is not None:
+                with self._lock:
+                    self._channels.discard(channel)
+                with contextlib.suppress(Exception):
+                    channel.close()  # the command ends too: its input does
+            self._free.release()
+        return self._gone(heard, begun, until)
+
+    def _channel(self, until: float) -> Any:
+        """Open a channel, or return None: the connection has gone, or the host takes no more sessions in time."""
+        while self._is_up() and time.monotonic() < until:
+            try:
+                channel = self._links[-1].transport.open_session(timeout=max(0.1, until - time.monotonic()))
+            except paramiko.ChannelException:  # commands that hang hold the sessions that sshd allows
+                time.sleep(0.1)
+                continue
+            with self._lock:
+                self._channels.add(channel)
+            return channel
+        return None
+
+    def _hear(self, channel: Any, heard: "_Streams", begun: float, until: float) -> Completed:
+        """Read both streams of `channel` until the command has ended or its time has."""
+        pipe = select.poll()
+        pipe.register(channel.fileno(), select.POLLIN)
+        ended_at = 0.0
+        while True:
+            now = time.monotonic()
+            # Looked at before the streams: what comes with the end is then not missed.
+            ended, silent = channel.exit_status_ready(), channel.closed or channel.eof_received
+            if heard.take(channel) and now < until:
+                continue
+            if ended:
+                ended_at = ended_at or now
+                if silent or now - ended_at > LINGER:  # or a grandchild keeps the output open
+                    break
+            if now >= until:
+                return heard.completed(None, now - begun, "timeout")
+            if silent:  # then the pipe is readable all the time
+                time.sleep(0.005)
+            else:
+                pipe.poll(1000 * min(_TICK, until - now))
+        status = channel.recv_exit_status()
+        if status < 0:  # none was sent: the connection has gone, or the shell was killed
+            return self._gone(heard, begun, until)
+        return heard.completed(status, time.monotonic() - begun)
+
+    def _gone(self, heard: "_Streams", begun: float, until: float) -> Completed:
+        """Return what came back of a question whose end was not seen."""
+        now = time.monotonic()
+        if self._is_up():
+            if now >= until:
+                return heard.completed(None, now - begun, "timeout")
+            reason = "the host started no session for it, or killed it"
+        elif self._stopped:
+            reason = "stopped"
+        else:
+            reason = self.lost = f"the connection to {self.name} was lost"
+        heard.stderr += b"\n" * bool(heard.stderr) + reason.encode()
+        return heard.completed(None, now - begun, "failed")
+
+    def _is_up(self) -> bool:
+        transport = self._links[-1].transport if self._links else None
+        return not self._stopped and transport is not None and transport.is_active()
+
+    def _close(self) -> None:
+        with self._lock:
+            channels = tuple(self._channels)
+        for channel in channels:
+            with contextlib.suppress(Exception):
+                channel.close()
+        for link in reversed(self._links):
+            with contextlib.suppress(Exception):
+                link.client.close()
+
+
+class _Streams:
+    """The two streams of a channel, as far as they are kept, without what the login shell says before `mark`."""
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark.encode()
+        self.begun = False
+        self.stdout, self.stderr = bytearray(), bytearray()
+        self.discarded = 0
+
+    def take(self, channel: Any) -> bool:
+        """Take what has arrived; return whether there was anything."""
+        some = False
+        if channel.recv_ready():
+            some = self._keep(self.stdout, channel.recv(_CHUNK), OUTPUT)
+            if not self.begun and (at := self.stdout.find(self.mark + b"\n", 0, NOISE)) >= 0:
+                del self.stdout[: at + len(self.mark) + 1]
+                self.begun = True
+        if channel.recv_stderr_ready():
+            some = self._keep(self.stderr, channel.recv_stderr(_CHUNK), ERRORS) or some
+        return some
+
+    def _keep(self, kept: bytearray, chunk: bytes, limit: int) -> bool:
+        room = max(0, limit - len(kept))
+        kept += chunk[:room]
+        self.discarded += max(0, len(chunk) - room)
+        return bool(chunk)
+
+    def completed(self, status: int | None, seconds: float, failure: str = "") -> Completed:
+        return Completed(bytes(self.stdout), bytes(self.stderr), status, seconds, failure, self.discarded)
+
+
+class _OnlyKnown:
+    """The policy for hosts that no file of known hosts has: they are not talked to."""
+
+    def missing_host_key(self, client: object, hostname: str, key: Any) -> None:
+        raise UnknownKey(key.get_name(), key.fingerprint)
+
+
+def _chain(host: Host) -> tuple[Any, ...]:
+    """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last."""
+    told: dict[str, Any] = {}
+    if host.config == "none":
+        told["ssh_config"] = paramiko.SSHConfig()
+    elif host.config:
+        told["runtime_ssh_path"] = host.config
+    settings = fabric.Config(lazy=True, **told)  # lazy: fabric's own files, which may be programs, are left alone
+    settings.load_ssh_config()
+    config = settings.base_ssh_config.lookup(host.address)
+    jump = host.jump or ("" if host.proxy_command else config.get("proxyjump", ""))
+    hops = (
+        [] if jump.lower() == "none" else [hop.strip().removeprefix("ssh://") for hop in jump.split(",") if hop.strip()]
+    )
+    command = host.proxy_command or ("" if host.jump else config.get("proxycommand", ""))
+    links: list[Any] = []
+    for hop in (*hops, ""):
+        link = fabric.Connection(
+            hop or host.address,
+            user=None if hop else host.user or None,
+            port=None if hop else host.port or None,
+            gateway=links[-1] if links else False,  # False: not even the one that fabric would find
+            config=settings,
+            connect_timeout=CONNECT,
+            connect_kwargs={
+                "banner_timeout": CONNECT,
+                "auth_timeout": CONNECT,
+                "channel_timeout": CONNECT,
+                "allow_agent": not host.only_key,
+                "look_for_keys": not host.only_key,
+                **({"key_filename": [host.key]} if host.key else {}),
+            },
+        )
+        if command and not hops:
+            for sign, word in (("%h", link.host), ("%p", str(link.port)), ("%r", link.user), ("%%", "%")):
+                command = command.replace(sign, word)
+            link.gateway = command
+        link.client.set_missing_host_key_policy(_OnlyKnown)  # fabric's own policy is to trust everybody
+        for file in _key_files(link, host) or ("~/.ssh/known_hosts", _SYSTEM_KEYS):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                link.client.get_host_keys().load(str(Path(file).expanduser()))
+        links.append(link)
+    return tuple(links)
+
+
+def _key_files(link: Any, host: Host) -> tuple[str, ...]:
+    """Return the files of known hosts that the inventory or ssh_config names."""
+    return host.known_hosts or tuple(link.ssh_config.get("userknownhostsfile", "").split())
