@@ -5,7 +5,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -94,12 +94,16 @@ class _Workers:
         ask = question.ask
         at = time.monotonic() - self.begun
         left = max(0.0, self.seconds - at)
+        limit = ask.timeout if isinstance(ask, Command) else READ
         if left == 0.0:
-            done = Completed(b"", b"", None, self.seconds, "timeout")
+            done = Completed(b"", b"", None, 0.0, "timeout")
         elif isinstance(ask, Command):
-            done = self.transport.run(ask.argv, timeout=min(ask.timeout, left))
+            done = self.transport.run(ask.argv, timeout=min(limit, left))
         else:
-            done = self.transport.read(ask.path, timeout=min(READ, left))
+            done = self.transport.read(ask.path, timeout=min(limit, left))
+        if done.failure == "timeout" and left < limit:
+            # We left before its time was over: that says nothing about the host.
+            done = replace(done, failure="cut", stderr=b"the look ended before it answered")
         return _answer(question, done, at)
 
 
@@ -151,7 +155,8 @@ def collect(
             transport.stop()
     for question in questions:
         if question.number not in answers:
-            answers[question.number] = _unanswered(question, seconds, interrupted)
+            begun_late = interrupted or question.number not in workers.asked
+            answers[question.number] = _unanswered(question, seconds, cut=begun_late)
             record(answers[question.number])
     return collection(
         (answers[question.number] for question in questions),
@@ -176,10 +181,9 @@ def _answer(question: _Question, done: Completed, at: float) -> Answer:
     )
 
 
-def _unanswered(question: _Question, seconds: float, interrupted: bool) -> Answer:
-    reason = b"the collection was interrupted" if interrupted else b""
-    kind = "failed" if interrupted else "timeout"
-    return _answer(question, Completed(b"", reason, None, seconds, kind), question.due)
+def _unanswered(question: _Question, seconds: float, *, cut: bool) -> Answer:
+    reason = b"the look ended before it answered" if cut else b""
+    return _answer(question, Completed(b"", reason, None, seconds, "cut" if cut else "timeout"), question.due)
 
 
 def recorded(paths: Sequence[str | Path]) -> tuple[Collection, ...]:

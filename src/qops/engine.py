@@ -145,7 +145,8 @@ def _verdict(findings: Sequence[Finding], evidence: Evidence) -> tuple[Verdict, 
 
 def _hides_faults(gap: Gap) -> bool:
     """Return whether a host without this answer can be called healthy: never without its GPUs' own."""
-    return gap.kind in ("timeout", "unreadable") or gap.source.split(" ", 1)[0] == "nvidia-smi"
+    of_the_gpus = gap.source.split(" ", 1)[0] == "nvidia-smi" and gap.kind != "cut"
+    return gap.kind in ("timeout", "unreadable") or of_the_gpus
 
 
 def _coverage(

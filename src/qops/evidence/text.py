@@ -54,7 +54,9 @@ class Gap:
 
     source: str
     reason: str
-    kind: str  # "timeout" | "missing" | "denied" | "failed" | "unreadable"
+    kind: (
+        str  # "timeout" | "missing" | "denied" | "failed" | "unreadable" | "cut" (we left first) | "skipped" (not read)
+    )
     probe: str = ""
 
 

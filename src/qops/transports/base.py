@@ -18,7 +18,7 @@ class Completed:
     stderr: bytes
     status: int | None  # None: it did not end
     seconds: float
-    failure: str = ""  # "" | "timeout" | "missing" | "denied" | "failed"
+    failure: str = ""  # "" | "timeout" | "missing" | "denied" | "failed" | "cut" (we left before its time was over)
     discarded: int = 0  # bytes of output beyond what is kept
 
 

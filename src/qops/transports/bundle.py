@@ -31,7 +31,7 @@ FORMAT = 1
 INDEX = "index.json"
 INDEX_SIZE = 8 << 20  # bytes
 _ROOM = UNPACKED - (32 << 20)  # bytes of answers that are written, so that the bundle can be read again
-_FAILURES = ("", "timeout", "missing", "denied", "failed")
+_FAILURES = ("", "timeout", "missing", "denied", "failed", "cut")
 
 
 _Number = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
