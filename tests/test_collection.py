@@ -80,7 +80,7 @@ def test_samples_are_taken_over_time_and_not_after_the_end() -> None:
     found = collect(host, [probe(Command(("x",), "", samples=(0.0, 0.3, 0.6, 9.0)))], seconds=1)
     times = [text.at or 0.0 for text in found.texts]
     assert len(times) == 3
-    assert all(abs(at - due) < 0.25 for at, due in zip(times, (0.0, 0.3, 0.6), strict=True))
+    assert all(at >= due for at, due in zip(times, (0.0, 0.3, 0.6), strict=True))
     assert found.gaps == ()
 
 
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_what_there_is() -> None:
     found = collect(host, [probe(*asks)], seconds=9, progress=impatient, record=records.append)
     assert found.interrupted and host.stopped
     assert [text.source for text in found.texts] == ["fine"]
-    assert [(gap.source, gap.reason) for gap in found.gaps] == [("slow", "the collection was interrupted")]
+    assert [(gap.source, gap.reason) for gap in found.gaps] == [("slow", "the look ended before it answered")]
     assert len(records) == 2
 
 
