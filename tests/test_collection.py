@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from qops.collection import collect, recorded
+from qops.collection import collect
 from qops.errors import TransportError
 from qops.evidence.text import Text
 from qops.probes.base import Ask, Command, Probe, Read
-from qops.transports import bundle
+from qops.recording import recorded
+from qops.transports import bundle_writer
 from qops.transports.answer import Answer
 from qops.transports.base import Completed
 from qops.transports.local import Local
@@ -160,7 +161,7 @@ def test_a_recorded_collection_is_the_collection(tmp_path: Path) -> None:
         Command(("nope",), ""),
     )
     host = Local()
-    with bundle.Writer(tmp_path / "b.tar.gz", host.name) as writer:
+    with bundle_writer.Writer(tmp_path / "b.tar.gz", host.name) as writer:
         live = collect(host, [probe(*asks)], seconds=5, record=writer.add)
     (again,) = recorded([tmp_path / "b.tar.gz"])
     assert (again.texts, again.gaps, again.host) == (live.texts, live.gaps, live.host)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from qops import collection, probes
-from qops.derive import host_tuning
+from qops.derive import host_tuning, sysctl
 from qops.derive.hardware_class import hardware_class
 from qops.engine import judge, observe
 from qops.errors import UsageError
@@ -129,6 +129,10 @@ def _host_tuning(said_evidence: Any, said: Any = "", chosen: Any = None) -> dict
     seen = evidence(plain(said_evidence))
     named = plain(said) or ""
     own = {key: str(value) for key, value in (plain(chosen) or {}).items() if str(value) != "auto"}
+    for key in (sysctl.SWAPPINESS, sysctl.NUMA_BALANCING):
+        value = own.get(key, "0")
+        if value != "leave" and not (value.isascii() and value.isdigit()):
+            raise UsageError(f"{key} cannot be {value!r}", "give a whole number in quotes, auto or leave")
     hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=named).value
     settings = host_tuning.plan(hardware, seen.get(Sysctls), seen.get(CpuFrequency), seen.get(Hugepages), own)
     written = [s for s in settings if s.state in (host_tuning.State.SET, host_tuning.State.DIFFERS)]

@@ -7,16 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from qops import probes
 from qops.probes.base import Ask, Command, Probe
 from qops.probes.scan import finder
-from qops.transports import loose
 from qops.transports.answer import Answer, Collection, collection
 from qops.transports.base import Completed, Transport
 
-__all__ = ["WORKERS", "Collection", "collect", "recorded"]
+__all__ = ["WORKERS", "Collection", "collect"]
 
 WORKERS = 8  # questions at once: more would make the answers of a busy host slower, not sooner
 READ = 10.0  # seconds for one file
@@ -184,8 +182,3 @@ def _answer(question: _Question, done: Completed, at: float) -> Answer:
 def _unanswered(question: _Question, seconds: float, *, cut: bool) -> Answer:
     reason = b"the look ended before it answered" if cut else b""
     return _answer(question, Completed(b"", reason, None, seconds, "cut" if cut else "timeout"), question.due)
-
-
-def recorded(paths: Sequence[str | Path]) -> tuple[Collection, ...]:
-    """Read bundles, folders, logs and "-" (standard input), as `--from` names them: one collection for each host."""
-    return loose.read([str(path) for path in paths], finder(probes.literals()))

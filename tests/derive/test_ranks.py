@@ -1,6 +1,8 @@
+import pytest
 from scenes import answer, quote, ras
 
-from qops.derive.ranks import Member, names, ras_lags, ras_moves, torch_lags
+from qops.derive.ranks import Member, member_of, names, ras_lags, ras_moves, torch_lags
+from qops.evidence.process import Process, Processes
 from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkState
 
 
@@ -39,3 +41,21 @@ def test_names_are_what_a_person_would_say() -> None:
     assert names([Member(3, 77, 1)]) == "rank 3 (pid 77, GPU 1)"
     assert names([Member(1), Member(2), Member(5)]) == "ranks 1, 2 and 5"
     assert names([Member(r) for r in range(20)]) == "20 ranks"
+
+
+@pytest.mark.parametrize(
+    ("title", "rank"),
+    [
+        ("VLLM::Worker_TP1", 1),
+        ("VLLM::Worker_DP0_TP3_EP3", 3),
+        ("sglang::scheduler_TP0", 0),
+        ("VLLM::Worker_PP1_TP0", None),  # which of all ranks that is depends on how many there are
+        ("VLLM::Worker", None),
+        ("VLLM::EngineCore", None),
+        ("python3 VLLM::Worker_TP1", None),
+        ("VLLM::Worker_TP99999999", None),
+    ],
+)
+def test_a_rank_in_the_title_of_an_engines_worker(title: str, rank: int | None) -> None:
+    seen = Processes((Process(5, quote("State: T"), name=title[:15]), Process(5, quote("State: T"), command=title)))
+    assert member_of(5, None, None, None, None, seen).rank == rank

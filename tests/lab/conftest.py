@@ -62,7 +62,7 @@ def tiny_yaml(tmp_path_factory: pytest.TempPathFactory) -> str:
         "name": "tiny",
         "about": "One host for the tests.",
         "class": "spark",
-        "hosts": [{"name": "tiny", "base": _base().name, "docker": True}],
+        "hosts": [{"name": "tiny", "base": _base().name, "docker": True, "packages": False, "registry": False}],
         "hardware": dict(scenario.load("spark").hardware),
     }
     path.write_text(yaml.safe_dump(content))

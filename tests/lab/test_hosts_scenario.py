@@ -21,7 +21,7 @@ def test_reads_a_scenario():
     read = scenario.parse(GOOD, "two.yaml", "two")
     assert (read.name, read.about, read.hardware_class) == ("two", "Two hosts.", "rtxpro")
     assert read.hosts == (
-        scenario.ScenarioHost("a-1", "debian12", True),
+        scenario.ScenarioHost("a-1", "debian12", True, packages=True, registry=True),
         scenario.ScenarioHost("a-2", "debian13", False),
     )
     assert read.hardware == {"gpus": [{"model": "x"}]}

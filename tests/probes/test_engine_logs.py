@@ -1,9 +1,13 @@
+import subprocess
+from pathlib import Path
+
 from judging import text
 from mangling import parses_anything
 
 from qops.evidence.engine import EngineLog
 from qops.evidence.text import Text
 from qops.probes import engine_logs
+from qops.probes.base import Command
 from qops.probes.engine_arguments import pairs
 
 VLLM_06 = """\
@@ -121,6 +125,67 @@ def test_the_end_of_a_reduced_log() -> None:
     found = engine_logs.parse([reduced])
     assert found is not None and found.logs[0].last is not None
     assert found.logs[0].last.text == "Killed"
+
+
+def test_a_host_with_several_engines_gives_one_log_for_each() -> None:
+    unit = "\n".join("2026-03-04T05:06:07+0000 box vllm[9]: " + line for line in VLLM_033_READY.splitlines())
+    found = read(f"== engine log: unit vllm.service\n{unit}\n== engine log: container other\n{VLLM_06}{SGLANG}")
+    assert [(one.engine, one.version, one.ready) for one in found] == [
+        ("vllm", "0.33.0", True),
+        ("vllm", "0.6.3.post1", True),
+        ("sglang", "", False),
+    ]
+
+
+def asked(folder: Path, **programs: str) -> str:
+    """Return what the script answers on a host that has these programs alone, besides the usual tools."""
+    for name, body in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    for tool in ("sh", "awk", "grep", "sed", "head", "timeout"):
+        path = next(p for p in (Path("/usr/bin", tool), Path("/bin", tool)) if p.exists())
+        (folder / tool).symlink_to(path)
+    (ask,) = engine_logs.PROBE.asks
+    assert isinstance(ask, Command)
+    done = subprocess.run(ask.argv, capture_output=True, text=True, check=True, env={"PATH": str(folder)})
+    assert done.stderr == ""
+    return done.stdout
+
+
+SYSTEMCTL = """case "$*" in
+  list-units*) echo "vllm.service loaded active running Engine" ;;
+  *InvocationID*) echo abc ;;
+  *NRestarts*) echo {restarts} ;;
+esac"""
+JOURNALCTL = """case "$*" in
+  *_SYSTEMD_INVOCATION_ID=abc*) echo "{own}" ;;
+  *"-u vllm.service"*) echo "the start before" ;;
+esac"""
+
+
+def test_only_the_last_start_of_a_unit_counts(tmp_path: Path) -> None:
+    said = asked(tmp_path, systemctl=SYSTEMCTL.format(restarts=0), journalctl=JOURNALCTL.format(own="vllm: error: x"))
+    assert said == "== engine log: unit vllm.service\nvllm: error: x\n"
+
+
+def test_of_a_unit_that_starts_again_and_again_the_starts_before_count_too(tmp_path: Path) -> None:
+    said = asked(tmp_path, systemctl=SYSTEMCTL.format(restarts=3), journalctl=JOURNALCTL.format(own="Started."))
+    assert said == "== engine log: unit vllm.service\nthe start before\n"
+
+
+def test_the_log_of_a_container_is_that_since_its_start_without_who_asked(tmp_path: Path) -> None:
+    docker = """case "$*" in
+  ps*) echo "1f2e vllm/vllm-openai:v0.30.0 serve"; echo "77aa postgres:16 run" ;;
+  *Name*) echo /chat ;;
+  *StartedAt*) echo 2026-03-04T05:06:07Z ;;
+  "logs --tail 2000 --since 2026-03-04T05:06:07Z 1f2e")
+    echo 'INFO: 10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'; echo "on standard error" >&2 ;;
+esac"""
+    assert asked(tmp_path, docker=docker) == "== engine log: container chat\non standard error\n"
+
+
+def test_a_host_without_an_engine_answers_nothing(tmp_path: Path) -> None:
+    assert asked(tmp_path) == ""
 
 
 def test_other_texts_are_left_alone() -> None:

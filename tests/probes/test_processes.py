@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -183,3 +185,20 @@ def test_the_scripts_touch_nothing() -> None:
 @pytest.mark.parametrize("line", ["State: healthy", "PID 5 died", "Process 5 failed", "INFO: Thread pool started"])
 def test_words_about_processes_are_none(line: str) -> None:
     assert not recognise(text(line))
+
+
+def test_a_process_that_an_engine_titled_is_found_without_a_gpu() -> None:
+    code = "open('/proc/self/comm', 'w').write('VLLM::Worker_TP1'); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        answers = [
+            subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+            for script in (STATES, DETAILS)
+        ]
+        worker.kill()
+    found = parse([text(answer) for answer in answers])
+    assert found is not None
+    (seen,) = found.of(worker.pid)
+    assert (seen.name, seen.state) == ("VLLM::Worker_TP", "S")  # the kernel keeps 15 characters
+    assert code in seen.command

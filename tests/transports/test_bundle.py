@@ -16,7 +16,7 @@ import pytest
 from qops import probes
 from qops.errors import BundleError
 from qops.probes.scan import finder
-from qops.transports import archive, bundle, loose
+from qops.transports import archive, bundle_writer, loose
 from qops.transports.answer import Answer, Collection, collection
 from qops.transports.base import Completed
 
@@ -52,7 +52,7 @@ ANSWERS = (
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    with bundle.Writer(tmp_path / "b.tar.gz", "node1", collected_at="2026-11-30T10:00:00+00:00") as writer:
+    with bundle_writer.Writer(tmp_path / "b.tar.gz", "node1", collected_at="2026-11-30T10:00:00+00:00") as writer:
         for answer in ANSWERS:
             writer.add(answer)
     return tmp_path / "b.tar.gz"
@@ -74,20 +74,20 @@ def test_a_replay_equals_what_was_recorded(written: Path) -> None:
 def test_a_bundle_is_private_and_complete_or_not_there(tmp_path: Path, written: Path) -> None:
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
     for error in (KeyboardInterrupt, ValueError):
-        with pytest.raises(error), bundle.Writer(tmp_path / "other.tar.gz", "h") as writer:
+        with pytest.raises(error), bundle_writer.Writer(tmp_path / "other.tar.gz", "h") as writer:
             writer.add(ANSWERS[0])
             raise error
     assert [path.name for path in tmp_path.iterdir()] == ["b.tar.gz"]
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="cannot write"), bundle.Writer(tmp_path / "none" / "b.tar.gz", "h"):
+    with pytest.raises(BundleError, match="cannot write"), bundle_writer.Writer(tmp_path / "none" / "b.tar.gz", "h"):
         pass
 
 
 def test_secrets_are_not_written(tmp_path: Path) -> None:
     token = b"hf_" + b"A1" * 15
-    with bundle.Writer(tmp_path / "b.tar.gz", "h") as writer:
+    with bundle_writer.Writer(tmp_path / "b.tar.gz", "h") as writer:
         writer.add(Answer("env", Completed(b"HF_TOKEN=" + token, token, 0, 0.0), argv=("env", token.decode())))
     assert sum(writer.replaced.values()) == 3
     with tarfile.open(tmp_path / "b.tar.gz") as tar:
@@ -97,7 +97,7 @@ def test_secrets_are_not_written(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_collection_says_so_again(tmp_path: Path) -> None:
-    with bundle.Writer(tmp_path / "b.tar.gz", "h") as writer:
+    with bundle_writer.Writer(tmp_path / "b.tar.gz", "h") as writer:
         writer.interrupted = True
     assert read(tmp_path / "b.tar.gz").interrupted
 

@@ -15,7 +15,7 @@ from qops import probes
 from qops.errors import UsageError
 from qops.evidence.text import Gap, Text
 from qops.probes.scan import finder
-from qops.transports import bundle, loose
+from qops.transports import bundle_writer, loose
 from qops.transports.answer import Answer, Collection
 from qops.transports.base import Completed
 
@@ -164,7 +164,7 @@ def test_what_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def _bundle(path: Path, host: str) -> None:
-    with bundle.Writer(path, host) as writer:
+    with bundle_writer.Writer(path, host) as writer:
         writer.add(Answer("uname", Completed(host.encode(), b"", 0, 0.0), argv=("uname",), probe="k"))
 
 

@@ -1,4 +1,4 @@
-"""`qops diagnose`: the root cause of a fault, on this host or in recorded evidence."""
+"""`qops diagnose`: the root cause of a fault, on this host, on other hosts, or in recorded evidence."""
 
 import sys
 import time
@@ -19,6 +19,7 @@ Examples:
   qops diagnose                              this host, everything
   sudo qops diagnose nccl                    a hang on this host: which rank, and why
   qops diagnose nccl --watch                 wait until it hangs, then say why
+  qops diagnose -i hosts.yml -l spark        the hosts of a group, by SSH
   qops diagnose --from host.tar.gz           a bundle that `qops collect` made
   qops diagnose --from worker0.log --from worker1.log --from topo.txt
   journalctl -u vllm | qops diagnose serve --from -
@@ -27,6 +28,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("family", type=click.Choice([*options.FAMILIES, "all"]), default="all")
+@options.fleet
 @click.option("--from", "paths", multiple=True, metavar="PATH", help="Judge a bundle, folder or log (- for stdin).")
 @click.option("--select", multiple=True, callback=options.split, metavar="CODES", help="Only these rules.")
 @click.option("--ignore", multiple=True, callback=options.split, metavar="CODES", help="All rules but these.")
@@ -42,6 +44,8 @@ Examples:
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def diagnose(
     family: str,
+    inventory: str | None,
+    limit: str | None,
     paths: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -54,15 +58,26 @@ def diagnose(
     quiet: bool,
     exit_zero: bool,
 ) -> int:
-    """Find the root cause of a fault in FAMILY (default: all), on this host or in recorded evidence.
+    """Find the root cause of a fault in FAMILY (default: all): here, on other hosts, or in recorded evidence.
 
     It only reads: nothing is changed, stopped or restarted. As root it sees more.
     """
     if paths and (watch or record):
         raise UsageError("--watch and --record need a live host", "leave out --from")
+    if inventory and (paths or watch or record):
+        raise UsageError(
+            "-i goes neither with --from nor with --watch or --record",
+            "to save evidence: qops collect -i FILE -o FOLDER",
+        )
     rules = _selected(select, ignore)
     interrupted = False
-    if paths:
+    if hosts := options.hosts(inventory, limit):
+        from qops import probes
+        from qops.cli import fleet
+
+        known = [p for p in probes.ALL if family == "all" or family in p.families]
+        reports, interrupted = fleet.diagnose(hosts, known, rules, seconds=seconds, quiet=quiet)
+    elif paths:
         reports, interrupted = _recorded(paths, rules)
     else:
         report, interrupted = _live(family, rules, seconds=seconds, watch=watch, record=record, quiet=quiet)
@@ -95,8 +110,8 @@ def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
 
 
 def _recorded(paths: Sequence[str], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], bool]:
-    from qops.collection import recorded
     from qops.engine import judge, observe
+    from qops.recording import recorded
 
     found = recorded(paths)
     reports = tuple(judge(c.host or "evidence", c.collected_at, observe(c.texts, c.gaps), rules) for c in found)

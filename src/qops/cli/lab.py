@@ -54,7 +54,10 @@ def up(scenarios: tuple[str, ...]) -> None:
 
 @lab.command()
 @click.option(
-    "--images/--keep-images", "images", default=False, help="Remove the base images too. [default: keep them]"
+    "--images/--keep-images",
+    "images",
+    default=False,
+    help="Remove the base images and the engine too. [default: keep them]",
 )
 def down(images: bool) -> None:
     """Remove the lab: hosts, network, volumes, keys."""
@@ -66,12 +69,17 @@ def down(images: bool) -> None:
 @lab.command()
 @FORMAT
 def status(form: str) -> None:
-    """Show the hosts, and which faults are planted in them."""
+    """Show the hosts, which faults are planted in them, and the services that they use."""
     from qops.lab import lifecycle, place
 
     hosts = lifecycle.status(place.here())
+    offered = lifecycle.service_statuses(place.here())
     if form == "json":
-        click.echo(json.dumps({"schema": 1, "hosts": [_plain(one) for one in hosts]}, indent=2))
+        services = [
+            {"service": one.name, "status": one.status, "address": one.address, "url": one.url, "offers": one.offers}
+            for one in offered
+        ]
+        click.echo(json.dumps({"schema": 1, "hosts": [_plain(one) for one in hosts], "services": services}, indent=2))
         return
     if not hosts:
         click.echo("the lab has no hosts (qops lab up)", err=True)
@@ -86,6 +94,11 @@ def status(form: str) -> None:
         for one in hosts
     ]
     table(("HOST", "STATUS", "ADDRESS", "SCENARIO", "FAULTS"), rows)
+    if offered:
+        click.echo()
+        table(
+            ("SERVICE", "STATUS", "ADDRESS", "URL"), [(one.name, one.status, one.address, one.url) for one in offered]
+        )
 
 
 @lab.command(context_settings={"ignore_unknown_options": True})

@@ -39,14 +39,17 @@ def build() -> None:
 @click.option(
     "--tp", "ranks", type=click.Choice(["1", "2"]), default="1", show_default=True, help="Tensor-parallel ranks."
 )
-def start(host: str, ranks: str) -> None:
+@click.option(
+    "--model", default="tiny-qwen3", show_default=True, help="Or tiny-qwen3-5-moe: linear attention and experts."
+)
+def start(host: str, ranks: str, model: str) -> None:
     """Start the engine of HOST, at boot too, and wait until it answers: a minute or less on idle cores."""
     from qops.lab import lifecycle, place
     from qops.lab.engine import control, unit
 
     here, say = place.here(), progress()
     found = lifecycle.find(here, host)
-    seconds = control.start(here, found, int(ranks), say)
+    seconds = control.start(here, found, int(ranks), model, say)
     click.echo(f"{host}: engine serves at http://{found.address}:{unit.PORT} after {seconds:.0f} s")
 
 
@@ -66,7 +69,7 @@ def stop(host: str) -> None:
 @click.argument("hosts", nargs=-1)
 @FORMAT
 def status(hosts: tuple[str, ...], form: str) -> None:
-    """Show the engines of HOSTS, or of all: none, stopped, starting, serving or failed."""
+    """Show the engines of HOSTS, or of all: none, stopped, starting, serving, silent or failed."""
     from qops.lab import lifecycle, place
     from qops.lab.engine import control
 

@@ -1,17 +1,17 @@
-"""Looking at this host: collecting its evidence with a line of progress, and saving it when asked."""
+"""Looking at a host: collecting its evidence with a line of progress, and saving it when asked."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from qops.cli.progress import Line
-from qops.collection import Collection, collect
+from qops.collection import Collection, Progress, collect
 from qops.probes.base import Probe
 from qops.redaction import Redactor
-from qops.transports.bundle import Writer
+from qops.transports.base import Transport
+from qops.transports.bundle_writer import Writer
 from qops.transports.local import Local
 
 
@@ -22,19 +22,28 @@ def look(
 
     Raises BundleError when the bundle cannot be written.
     """
-    host = Local()
-    redact = Redactor()
-    with ExitStack() as stack:
-        line = stack.enter_context(Line(f"{what} for {seconds:.0f} s", quiet=quiet))
-        if output is None:
-            return collect(host, known, seconds=seconds, progress=line.update)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        writer = stack.enter_context(Writer(Path(output), host=host.name, collected_at=now, redactor=redact))
-        collection = collect(host, known, seconds=seconds, progress=line.update, record=writer.add)
-        writer.interrupted = collection.interrupted
-    if not quiet:
-        click.echo(_written(output, collection, redact), err=True)
+    with Line(f"{what} for {seconds:.0f} s", quiet=quiet) as line:
+        collection, written = ask(Local(), known, seconds=seconds, output=output, progress=line.update)
+    if written and not quiet:
+        click.echo(written, err=True)
     return collection
+
+
+def ask(
+    host: Transport, known: Sequence[Probe], *, seconds: float, output: str | None, progress: Progress
+) -> tuple[Collection, str]:
+    """Ask `host` for `seconds`: what it answers, and a line on the bundle `output` when that is given.
+
+    Raises BundleError when the bundle cannot be written, and TransportError when the host cannot be reached.
+    """
+    if output is None:
+        return collect(host, known, seconds=seconds, progress=progress), ""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    redact = Redactor()
+    with Writer(Path(output), host=host.name, collected_at=now, redactor=redact) as writer:
+        collection = collect(host, known, seconds=seconds, progress=progress, record=writer.add)
+        writer.interrupted = collection.interrupted
+    return collection, _written(output, collection, redact)
 
 
 def _written(output: str, collection: Collection, redact: Redactor) -> str:

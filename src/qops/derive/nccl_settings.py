@@ -4,7 +4,6 @@ NCCL reads its variables with strcmp, strtoll and prefix matching, and is silent
 Facts: NVIDIA/nccl src/misc/param.cc, src/graph/paths.cc, src/misc/socket.cc, and the user guide's page on variables.
 """
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -148,6 +147,8 @@ def _of_name(v: Variable, release: facts.Version) -> Iterator[Remark]:
     if since is None:
         if facts.foreign(v.name):
             return
+        import difflib  # only for names that nobody knows
+
         near = difflib.get_close_matches(v.name.upper()[:60], facts.known(), 1, 0.9)
         if near:
             yield remark("unknown", f"NCCL has no {v.name}, it has {near[0]}", f"{near[0]}={v.value}", "warning")

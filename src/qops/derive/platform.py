@@ -18,6 +18,8 @@ REDIRECT = ("ReqRedir", "CmpltRedir")
 _CONSUMER = re.compile(r"GeForce|RTX (?:20|30|40|50)\d0\b", re.IGNORECASE)
 # The keys by which a patched module maps all memory through BAR1 (noonghunna/club-3090 873, nvrm_registry.h 595.45).
 _PATCH_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1", "PeerMappingOverride")
+_WITHDRAWN = (525, 105)  # the driver from which GeForce 40 boards are offered no P2P any more
+_NO_NVLINK = re.compile(r"RTX PRO \d|RTX (?:40|50)\d0\b|RTX \d{4} Ada|\bL40S?\b|\bL4\b", re.IGNORECASE)
 _STATIC_BAR1 = "RMForceStaticBar1=1"
 
 
@@ -68,6 +70,9 @@ def translation(
         return () if kinds == {"identity"} else (iommu.quote,)
     if kernel and kernel.iommu_active and kernel.iommu_domain != "Passthrough":
         return kernel.iommu_active[:1]
+    if command_line and not (kernel and kernel.iommu_domain == "Passthrough"):
+        asked = any(command_line.value(name) == "on" for name in ("intel_iommu", "amd_iommu"))
+        return (command_line.quote,) if asked else ()
     return ()
 
 
@@ -105,10 +110,24 @@ def names(gpus: Gpus | None, logs: Logs | None) -> tuple[str, ...]:
     return known or tuple(h.groups["name"].strip() for h in (logs.find(launch.NCCL_TESTS_DEVICE) if logs else ()))
 
 
+def without_nvlink(names: Sequence[str]) -> bool:
+    """Return whether all boards are of models that have no NVLink, so that PCIe alone joins them."""
+    return bool(names) and all(_NO_NVLINK.search(n) for n in names)
+
+
 def series(names: Sequence[str], *numbers: str) -> bool:
     """Return whether all boards are GeForce boards of one of the series, e.g. `50`."""
     pattern = re.compile(rf"RTX (?:{'|'.join(numbers)})\d0\b", re.IGNORECASE)
     return bool(names) and all(pattern.search(n) for n in names)
+
+
+def offers_no_p2p(names: Sequence[str], driver: str) -> bool:
+    """Return whether NVIDIA's own driver offers no P2P on these boards: GeForce 50, and 40 since 525.105.
+
+    Before that the driver offered it on the 40 series, where it does not work (NVIDIA/nccl-tests 117).
+    """
+    numbers = [int(n) for n in re.findall(r"[0-9]{1,6}", driver)[:2]]
+    return series(names, "50") or (series(names, "40") and tuple(numbers) >= _WITHDRAWN)
 
 
 def patched(kernel: KernelLog | None) -> tuple[Quote, ...]:

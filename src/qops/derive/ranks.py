@@ -1,5 +1,6 @@
 """Which ranks of a job lag behind which, from every witness: RAS, torch, the flight recorder, NCCL's own log."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,12 @@ from qops.evidence.torch import FlightRecords, TorchLog
 _CUDA_COMPILERS = ("nvcc", "cicc", "ptxas", "nvlink", "fatbinary", "cudafe++")
 _HOST_COMPILERS = ("ninja", "make", "cmake", "cc1plus", "cc1", "g++", "gcc", "clang", "clang++", "ld", "as")
 COMPILERS = frozenset((*_CUDA_COMPILERS, *_HOST_COMPILERS))
+
+
+# vllm v1/executor/multiproc_executor.py: VLLM::Worker_DP0_PP0_TP1_EP1; sglang srt/managers/scheduler.py:
+# sglang::scheduler_DP0_TP1. Each part stands there only where there is more than one.
+_WORKER = re.compile(r"(?:VLLM::Worker|sglang::scheduler)((?:_[A-Z]{2,4}\d{1,4}){1,8})(?:\s|$)", re.ASCII)
+_PART = re.compile(r"_([A-Z]{2,4})(\d{1,4})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +180,12 @@ def flight_lags(flight: FlightRecords | None) -> tuple[Lag, ...]:
 
 
 def member_of(
-    pid: int, nccl: NcclLog | None, environment: Environment | None, gpus: Gpus | None, ras: Ras | None = None
+    pid: int,
+    nccl: NcclLog | None,
+    environment: Environment | None,
+    gpus: Gpus | None,
+    ras: Ras | None = None,
+    processes: Processes | None = None,
 ) -> Member:
     """Return what is known about the rank that process `pid` is."""
     rank = nccl.rank_of(pid) if nccl else None
@@ -188,8 +200,17 @@ def member_of(
         )
     if rank is None and ras:
         rank = next((r.rank for a in ras.answers for c in a.communicators for r in c.ranks if r.pid == pid), None)
+    if rank is None and processes:
+        rank = next((r for p in processes.of(pid) if (r := _titled(p.command or p.name)) is not None), None)
     gpu = next((r.device for r in nccl.ranks if r.pid == pid), None) if nccl else None
     return Member(rank, pid, gpu if gpu is not None else gpu_of(pid, gpus))
+
+
+def _titled(title: str) -> int | None:
+    """Return the rank that an engine's worker has in its title, when tensor parallelism alone makes the ranks."""
+    worker = _WORKER.match(title)
+    parts = dict(_PART.findall(worker[1])) if worker else {}
+    return int(parts["TP"]) if "TP" in parts and not {"PP", "PCP"} & set(parts) else None
 
 
 def gpu_of(pid: int, gpus: Gpus | None) -> int | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from qops.data.messages import engine as engine_messages
 from qops.data.messages import launch
+from qops.data.messages import nccl as nccl_messages
+from qops.data.messages import torch as torch_messages
 from qops.derive import progress
 from qops.derive.ranks import ras_lags, torch_lags
 from qops.evidence.engine import EngineLogs, JobResults
@@ -124,7 +126,14 @@ def in_capture(logs: Logs | None) -> Quote | None:
         return last.quote if done < total else None
     begun = logs.find(launch.CAPTURE_BEGIN)
     ends = {(q.source, q.line) for q in logs.ends}
-    return next((h.quote for h in begun if (h.quote.source, h.quote.line) in ends), None)
+    # A bar without a title follows (SGLang), and what tells of the standstill: the log goes on, and capture does not.
+    waits = logs.find(engine_messages.SHM_BROADCAST, torch_messages.WATCHDOG_TIMEOUT)
+    for h in begun:
+        if (h.quote.source, h.quote.line) in ends:
+            return h.quote
+        if any(w.quote.source == h.quote.source and w.quote.line > h.quote.line for w in waits):
+            return h.quote
+    return None
 
 
 def custom_allreduce_off(logs: Logs, engines: EngineLogs | None) -> tuple[Quote, ...]:
@@ -144,6 +153,9 @@ def hosts(nccl: NcclLog | None, logs: Logs | None) -> tuple[Quote, ...]:
     spans = logs.first(launch.CUSTOM_AR_SPANS) if logs else None
     if spans:
         return (spans.quote,)
+    nodes = next((h for h in logs.find(nccl_messages.NODES) if int(h.groups["nodes"]) > 1), None) if logs else None
+    if nodes:
+        return (nodes.quote,)
     names: dict[str, Quote] = {}
     for r in nccl.ranks if nccl else ():
         if r.host:

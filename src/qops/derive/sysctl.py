@@ -23,7 +23,7 @@ def swappiness(hardware: HardwareClass) -> Derived[int]:
     if hardware is HardwareClass.SPARK:
         return Derived(
             10,
-            "CPU and GPU share one memory: 60 swaps the engine out for cached files, with 0 only the OOM killer is left",
+            "CPU and GPU share one memory: 60 swaps the engine out for cached files, 0 leaves only the OOM killer",
         )
     if hardware is HardwareClass.RTX5090:
         return Derived(10, "a workstation's other programs may be swapped, the engine's memory should stay")

@@ -66,6 +66,7 @@ class Gpus:
     attached: int | None = None
     processes: tuple[GpuProcess, ...] | None = None
     quote: Quote | None = None
+    bare: bool = False  # known only from rows that name boards, pasted without what was asked: they tell no state
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,23 @@ class P2pStatus:
     """`nvidia-smi topo -p2p`: a permission of the driver, never a proof that bytes move."""
 
     pairs: tuple[P2pPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRate:
+    """What was measured between two GPUs with P2P on, in GB/s."""
+
+    a: str  # "GPU0"
+    b: str
+    rate: float
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRates:
+    """The bandwidth matrix of CUDA's p2pBandwidthLatencyTest with P2P on."""
+
+    rates: tuple[PeerRate, ...]
 
 
 @dataclass(frozen=True, slots=True)

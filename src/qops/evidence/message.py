@@ -49,6 +49,7 @@ class Logs:
     counts: tuple[tuple[str, int], ...] = ()
     ends: tuple[Quote, ...] = ()
     sources: tuple[str, ...] = ()
+    unclaimed: tuple[str, ...] = ()  # the sources that hold a line in which no message is known
 
     def find(self, *messages: Message) -> tuple[Hit, ...]:
         """Return the hits of any of `messages`, in order."""

@@ -1,5 +1,41 @@
-"""Inventories: which hosts there are, and how to reach each."""
+"""Inventories: which hosts there are, and how to reach each.
 
+They are Ansible's. Where ansible-core is installed (the extra `provision`) it is asked, so that vault files, dynamic
+sources and templates work as in a playbook; otherwise qops reads the simple forms itself.
+"""
+
+import importlib.util
+
+from qops.errors import UsageError
 from qops.inventory.host import Host
 
-__all__ = ["Host"]
+__all__ = ["Host", "hosts"]
+
+
+def hosts(source: str, pattern: str = "all", *, ansible: bool | None = None) -> tuple[Host, ...]:
+    """Return the hosts of the inventory `source` that `pattern` names, in the inventory's order.
+
+    `source` is a file, a folder, or a list of hosts with a comma in it. `ansible` says whether ansible-core is asked;
+    None: when it is installed. Raises UsageError when the inventory cannot be read or has no such host.
+    """
+    if ansible is None:
+        ansible = importlib.util.find_spec("ansible") is not None
+    if ansible:
+        from qops.inventory.by_ansible import read as ask
+
+        found, known = ask(source, pattern)
+    else:
+        from qops.inventory.files import read
+        from qops.inventory.pattern import select
+
+        inventory = read(source)
+        known = (*inventory.groups, *inventory.hosts)
+        names = select(pattern, inventory.hosts, {name: inventory.members(name) for name in inventory.groups})
+        found = tuple(inventory.host(name) for name in names)
+    if not found:
+        has = ", ".join(sorted(set(known) - {"all", "ungrouped"})[:20])
+        raise UsageError(
+            f"no host in {source} matches {pattern!r}" if known else f"{source} has no hosts",
+            f"it has: {has}" if has else "see what Ansible makes of it: ansible-inventory --list -i FILE",
+        )
+    return found

@@ -37,7 +37,7 @@ _USER = ("ansible_user", "ansible_ssh_user")
 _KEY = ("ansible_private_key_file", "ansible_ssh_private_key_file")
 _ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
 _BECOME = ("ansible_become", "ansible_become_method", "ansible_become_user")
-_CLASS = ("qops_class",)
+_CLASS = ("qops_hardware_class",)
 USED = (*_ADDRESS[1:], *_PORT, *_USER, *_KEY, *_ARGUMENTS, *_BECOME, *_CLASS, "ansible_connection")
 
 

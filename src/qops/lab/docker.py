@@ -96,8 +96,9 @@ class Docker:
         raise LabError(f"the Docker daemon does not answer: {why}", _start_hint())
 
     def containers(self, lab: str) -> tuple[Container, ...]:
-        """Return the containers of one lab, by host name."""
-        identities = self.lines("ps", "-aq", "--no-trunc", "--filter", f"label={LABEL}={lab}")
+        """Return the hosts' containers of one lab, by host name."""
+        only = ("--filter", f"label={LABEL}={lab}", "--filter", f"label={HOST}")
+        identities = self.lines("ps", "-aq", "--no-trunc", *only)
         if not identities:
             return ()
         # One that goes away between the two calls makes inspect fail, but not lose the others.

@@ -20,3 +20,4 @@ class Fault:
     classes: tuple[str, ...] = ()  # hardware classes that can have it; none means all
     parameters: tuple[tuple[str, str | int], ...] = ()
     after_boot: bool = False  # whether it shows, and goes, only with a boot of the (simulated) hardware
+    engine: bool = False  # whether it is the serving engine's, and so needs a host with one

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from qops.errors import UsageError
-from qops.lab import host, images, keys, network, planting, scenario
+from qops.lab import host, images, keys, network, planting, scenario, services
 from qops.lab.docker import LABEL, Container, Docker
 from qops.lab.engine import layer
+from qops.lab.packages import service, signing
 from qops.lab.place import Place, Say, locked
 from qops.lab.scenario import Scenario
 
@@ -66,6 +67,7 @@ def _raise_hosts(
     docker: Docker, place: Place, plans: Sequence[host.Plan], existing: Sequence[Container], say: Say
 ) -> frozenset[str]:
     subnet, fresh_network = network.ensure(docker, place)
+    services.up(docker, place, plans, subnet, say)
     found = {one.host: one for one in existing}
     standing = {
         planned.host.name: not fresh_network and host.is_current(planned, found.get(planned.host.name))
@@ -118,6 +120,7 @@ def down(place: Place, say: Say, *, with_images: bool = False) -> None:
         images.clear_builds(place)
         layer.clear_half_built(docker, place)
         kept = (*images.remove_all(docker), *layer.remove(docker)) if with_images else ()
+        signing.forget(place)
         keys.forget(place)
         with contextlib.suppress(FileNotFoundError):
             place.lock.unlink()
@@ -136,6 +139,11 @@ def status(place: Place) -> tuple[HostStatus, ...]:
     docker = Docker()
     docker.require()
     return tuple(_status(docker, one) for one in docker.containers(place.name))
+
+
+def service_statuses(place: Place) -> tuple[service.Status, ...]:
+    """Return the lab's services, which its hosts use, as they stand."""
+    return service.statuses(Docker(), place)
 
 
 def _status(docker: Docker, one: Container) -> HostStatus:

@@ -11,7 +11,10 @@ from pathlib import Path
 from qops.errors import UsageError
 from qops.lab import keys
 from qops.lab.engine import unit
+from qops.lab.images import Base
+from qops.lab.packages import host as packages
 from qops.lab.place import Place
+from qops.lab.registry import server as registry
 from qops.lab.scenario import Scenario, ScenarioHost
 
 # All redirected reads of /sys and /proc go here. It is on the host's own disk, so it lasts over a reboot.
@@ -99,7 +102,13 @@ def simulator() -> Path:
 
 def entries(place: Place, scenario: Scenario, host: ScenarioHost) -> tuple[Entry, ...]:
     """Return everything that is put into a host."""
-    whole = (*_identity(place, scenario, host), *_system(host), *_simulated(scenario), *_scripts(simulator()))
+    whole = (
+        *_identity(place, scenario, host),
+        *_system(host),
+        *_served(place, host),
+        *_simulated(scenario),
+        *_scripts(simulator()),
+    )
     return (*whole, *_engine()) if scenario.engine else whole
 
 
@@ -167,6 +176,13 @@ def _system(host: ScenarioHost) -> Iterator[Entry]:
             yield Entry(f"{units}/{target}.wants/{unit}", link=f"/lib/systemd/system/{unit}")
 
 
+def _served(place: Place, host: ScenarioHost) -> Iterator[Entry]:
+    if host.packages:
+        yield from (Entry(path, content) for path, content in packages.files(place, Base(host.base)))
+    if host.registry:
+        yield Entry("/etc/docker/daemon.json", registry.daemon_json())
+
+
 def _simulated(scenario: Scenario) -> Iterator[Entry]:
     try:
         yield Entry("/etc/qops-lab/hardware.json", _json(scenario.hardware))
@@ -177,7 +193,6 @@ def _simulated(scenario: Scenario) -> Iterator[Entry]:
 
 def _engine() -> Iterator[Entry]:
     yield Entry(unit.UNIT_FILE, unit.UNIT.encode())
-    yield Entry(unit.SETTINGS, b"TENSOR_PARALLEL=1\n")
     yield Entry(unit.PROGRAM, unit.script(), 0o755)
     yield Entry(unit.COMMAND, link=unit.PROGRAM)
 

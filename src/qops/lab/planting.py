@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from qops.errors import UsageError
 from qops.lab import faults, payload
 from qops.lab.docker import Container, Docker
+from qops.lab.engine import control
 from qops.lab.errors import LabError
 from qops.lab.fault import Fault
 from qops.lab.place import Place, Say, locked
 
-STEP_S = 120  # the longest step restarts Docker in the host
+STEP_S = 300  # the longest step waits for the serving engine: half a minute, and more on busy cores
 
 # Lays the simulated /sys and /proc out anew, as a reboot does.
 _BOOT = "systemctl restart qops-lab-hardware.service"
@@ -52,6 +53,9 @@ def plant(place: Place, container: Container, fault: Fault, say: Say) -> bool:
         )
     with locked(place, say) as lock:
         docker = Docker((lock,))
+        if fault.engine:
+            control.require(docker, container)
+            say(f"{container.host}: {fault.cause} needs the engine, which takes a minute to start")
         recorded = _read(docker, container)
         known = fault.cause in recorded
         if not known:

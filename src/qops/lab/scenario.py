@@ -26,6 +26,8 @@ class ScenarioHost:
     name: str
     base: str
     docker: bool
+    packages: bool = False  # whether it uses the lab's package repository
+    registry: bool = False  # whether its Docker trusts the lab's registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,10 @@ def parse(text: str, origin: str, source: str) -> Scenario:
 
 
 def _host(one: "_Reader") -> ScenarioHost:
-    one.only("name", "base", "docker")
-    docker = one.value("docker")
-    if not isinstance(docker, bool):
-        raise one.wrong("docker", "must be true or false")
-    return ScenarioHost(one.word("name", _HOST_NAME), one.one_of("base", BASES), docker)
+    one.only("name", "base", "docker", "packages", "registry")
+    docker = one.truth("docker")
+    packages, registry = (one.truth(key, otherwise=docker) for key in ("packages", "registry"))
+    return ScenarioHost(one.word("name", _HOST_NAME), one.one_of("base", BASES), docker, packages, registry)
 
 
 class _Reader:
@@ -133,6 +134,12 @@ class _Reader:
         if key not in self.values:
             raise self.wrong(key, f"is missing from {self.what}")
         return self.values[key]
+
+    def truth(self, key: str, *, otherwise: bool | None = None) -> bool:
+        found = self.value(key) if otherwise is None else self.values.get(key, otherwise)
+        if not isinstance(found, bool):
+            raise self.wrong(key, "must be true or false")
+        return found
 
     def items(self, key: str) -> tuple["_Reader", ...]:
         found = self.value(key)

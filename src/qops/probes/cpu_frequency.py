@@ -10,7 +10,8 @@ from qops.probes.base import Command, Probe
 
 # Paths relative to /sys, which QOPS_ROOT moves. `none` tells a host without cpufreq from one that was not asked.
 SCRIPT = """\
-cd "${QOPS_ROOT:-}/sys" || exit 1
+[ -d "$QOPS_ROOT/sys/devices/system/cpu" ] || QOPS_ROOT=
+cd "$QOPS_ROOT/sys" || exit 1
 for f in devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor \\
   devices/system/cpu/cpu[0-9]*/cpufreq/scaling_available_governors \\
   devices/system/cpu/cpu0/cpufreq/scaling_driver module/cppc_cpufreq/parameters/auto_sel_mode

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from qops.evidence.engine import EngineLog, EngineLogs
 from qops.evidence.text import Quote, Text
-from qops.probes.base import Probe
+from qops.probes.base import Command, Probe
 from qops.probes.engine_arguments import pairs
+from qops.probes.engine_log_script import HEADER, SCRIPT
 
 MOST_LOGS = 1000
 
@@ -56,6 +57,7 @@ class _Engine:
     arguments: tuple[tuple[str, str], ...] = ()
     nccl: str = ""
     last: Quote | None = None
+    early: Quote | None = None  # the ready line, in an excerpt that begins with it
 
 
 def parse(texts: Sequence[Text]) -> EngineLogs | None:
@@ -66,11 +68,15 @@ def parse(texts: Sequence[Text]) -> EngineLogs | None:
 
 def _logs(text: Text) -> list[EngineLog]:
     vllm, sglang = _Engine("vllm"), _Engine("sglang")
+    engines = [vllm, sglang]
     for index, line in enumerate(text.lines):
+        if line.startswith(HEADER):  # the answer of a host with several engines
+            vllm, sglang = _Engine("vllm"), _Engine("sglang")
+            engines += [vllm, sglang]
         _vllm(line, index, text, vllm)
         _sglang(line, index, text, sglang)
     found = []
-    for engine in (vllm, sglang):
+    for engine in engines:
         if engine.first is None:
             continue
         last = engine.last
@@ -110,9 +116,14 @@ def _vllm(line: str, index: int, text: Text, log: _Engine) -> None:
         log.nccl = nccl["version"]
         log.first = log.first or text.quote(index)
     # uvicorn says this of any application, SGLang's too, but vLLM says nothing later.
-    if _VLLM_READY in line and log.first is not None:
-        log.ready = True
-        log.last = text.quote(index)
+    if _VLLM_READY in line:
+        if log.first is None:
+            log.early = text.quote(index)
+        else:
+            log.ready = True
+            log.last = text.quote(index)
+    elif log.early is not None and log.first is not None:
+        log.first, log.early, log.ready = log.early, None, not any(start in line for start in _VLLM_START)
 
 
 def _sglang(line: str, index: int, text: Text, log: _Engine) -> None:
@@ -147,6 +158,15 @@ PROBE = Probe(
     makes=EngineLogs,
     parse=parse,
     recognise=recognise,
+    asks=(
+        Command(
+            ("sh", "-c", SCRIPT),
+            "the log of the last start of each vLLM and SGLang unit, and of the containers that run one",
+            root=True,
+            live_only=True,
+            name="engine logs",
+        ),
+    ),
     families=("nccl", "serve"),
     literals=(
         "vllm api server version",

@@ -8,7 +8,7 @@ from qops.evidence.gpu import Gpus
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
 from qops.probes.candidates import lines_with
-from qops.probes.nvidia_smi import query_csv, query_text, query_xml, table
+from qops.probes.nvidia_smi import bare_rows, query_csv, query_text, query_xml, table
 from qops.probes.nvidia_smi.fields import ANYWHERE, REASON_KEYS, SECTIONS, VERSIONS
 from qops.probes.nvidia_smi.reading import Answer, merge
 
@@ -51,12 +51,17 @@ def parse(texts: Sequence[Text]) -> Gpus | None:
     Raises ParseError when an XML log cannot be read and no text says anything.
     """
     host = Answer()
+    bare = False
     errors: list[ParseError] = []
     for text in texts:
         found, wrong = answers(text)
         errors += wrong
         for answer in found:
             host.absorb(answer)
+    if not host.telling:
+        for text in texts:
+            host.absorb(bare_rows.parse(text))
+        bare = host.telling
     if not host.telling:
         if errors:
             raise errors[0]
@@ -69,12 +74,14 @@ def parse(texts: Sequence[Text]) -> Gpus | None:
         attached=host.attached,
         processes=None if host.processes is None else tuple(host.processes),
         quote=host.quote or (readings[0].quote if readings else None),
+        bare=bare,
     )
 
 
 def recognise(text: Text) -> bool:
     """Whether any line looks like an answer of nvidia-smi."""
-    return any(clue.search(line) for line in lines_with(text, _LITERALS) for clue in _CLUES)
+    known = any(clue.search(line) for line in lines_with(text, _LITERALS) for clue in _CLUES)
+    return known or bare_rows.recognise(text)
 
 
 PROBE = Probe(

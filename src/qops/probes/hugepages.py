@@ -9,7 +9,8 @@ from qops.probes.base import Command, Probe
 
 FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
 SCRIPT = f"""\
-f="${{QOPS_ROOT:-}}{FILE}"
+f="$QOPS_ROOT{FILE}"
+[ -e "${{f%/*}}" ] || f={FILE}
 if [ -r "$f" ]; then read -r v <"$f" && echo "{FILE}:$v"; else echo "{FILE}: none"; fi
 """
 

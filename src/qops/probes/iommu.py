@@ -9,10 +9,12 @@ from qops.probes.base import Command, Probe
 
 # /sys/class/iommu has one link for each unit; a group's type is in /sys/kernel/iommu_groups/N/type
 # (kernel documentation, ABI/testing/sysfs-class-iommu and sysfs-kernel-iommu_groups).
-SCRIPT = """echo '== iommu units'
-for u in /sys/class/iommu/*; do [ -e "$u" ] && echo "unit ${u##*/}"; done
+# QOPS_ROOT shows another machine's /sys in place of this one's.
+SCRIPT = """[ -d "$QOPS_ROOT/sys/class/iommu" ] || QOPS_ROOT=
+echo '== iommu units'
+for u in "$QOPS_ROOT"/sys/class/iommu/*; do [ -e "$u" ] && echo "unit ${u##*/}"; done
 echo '== iommu groups'
-cat /sys/kernel/iommu_groups/*/type 2>/dev/null | sort | uniq -c
+cat "$QOPS_ROOT"/sys/kernel/iommu_groups/*/type 2>/dev/null | sort | uniq -c
 """
 
 _HEADER = "== iommu units"

@@ -1,5 +1,6 @@
 """Every text, scanned once for every message that `qops.data.messages` knows."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,13 @@ from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
 
+WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line
+MOST_IN_LINE = 16  # places in one long line at which one message is searched for
+
 KEPT = 50  # hits kept of one message in one text; the rest is counted
+
+
+_RULE = re.compile(r".{0,120}?[*=_-]{8,200}\s*")  # a line drawn across the page, behind a logger's prefix
 
 
 @cache
@@ -23,15 +30,34 @@ def _by_literal() -> dict[str, tuple[Message, ...]]:
     return {literal: tuple(messages) for literal, messages in found.items()}
 
 
-def candidates(text: Text) -> Iterator[tuple[int, str]]:
-    """Yield (index of the line, literal) for each known literal in `text`, without regard to case."""
+def candidates(text: Text) -> Iterator[tuple[int, int, str]]:
+    """Yield (index of the line, offset in it, literal) for each known literal in `text`, without regard to case.
+
+    The offset counts the bytes of the line in lower case; that is its place in a line of plain ASCII.
+    """
     from qops.probes.scan import automaton
 
     literals = tuple(_by_literal())
-    lowered = [line.lower().encode() for line in text.lines]
+    lowered = [_lowered(line).encode() for line in text.lines]
     starts = list(accumulate((len(line) + 1 for line in lowered), initial=0))
     for literal, position in automaton(literals)(b"\n".join(lowered)):
-        yield bisect_right(starts, position) - 1, literals[literal]
+        index = bisect_right(starts, position) - 1
+        yield index, position - starts[index], literals[literal]
+
+
+def _lowered(line: str) -> str:
+    """Return `line` in lower case, character for character (a dotted capital I would become two)."""
+    lower = line.lower()
+    return lower if len(lower) == len(line) else "".join(character.lower()[:1] for character in line)
+
+
+def part(line: str, offset: int) -> str:
+    """Return what of `line` is searched for a message whose literal was found at `offset`: 8 KiB at most."""
+    if len(line) <= 2 * WINDOW:
+        return line
+    if not line.isascii():  # the offset is that of a byte
+        offset = len(_lowered(line).encode()[:offset].decode(errors="ignore"))
+    return line[max(0, offset - WINDOW) : offset + WINDOW]
 
 
 def parse(texts: Sequence[Text]) -> Logs:
@@ -39,26 +65,37 @@ def parse(texts: Sequence[Text]) -> Logs:
     hits: list[Hit] = []
     counts: Counter[str] = Counter()
     ends: list[Quote] = []
+    unclaimed: list[str] = []
     for text in texts:
+        known: set[int] = set()
         kept: Counter[str] = Counter()
-        seen: set[tuple[int, str]] = set()
-        for index, literal in candidates(text):
+        tried: Counter[tuple[int, str]] = Counter()
+        for index, offset, literal in candidates(text):
+            line = text.lines[index]
+            most = 1 if len(line) <= 2 * WINDOW else MOST_IN_LINE
             for message in _by_literal()[literal]:
-                if (index, message.id) in seen:
+                if tried[index, message.id] >= most:
                     continue
-                seen.add((index, message.id))
-                match = message.regex.search(text.lines[index])
+                tried[index, message.id] += 1
+                match = message.regex.search(part(line, offset))
                 if match is None:
                     continue
+                tried[index, message.id] = most
+                known.add(index)
                 counts[message.id] += 1
                 kept[message.id] += 1
                 if kept[message.id] <= KEPT:
                     groups = {k: v for k, v in match.groupdict().items() if v is not None}
                     hits.append(Hit(message.id, text.quote(index), groups))
+        # Of a reduced text most lines were not kept.
+        if text.numbers or any(
+            line.strip() and i not in known and not _RULE.fullmatch(line) for i, line in enumerate(text.lines)
+        ):
+            unclaimed.append(text.source)
         last = next((i for i in range(len(text.lines) - 1, -1, -1) if text.lines[i].strip()), None)
         if last is not None:
             ends.append(text.quote(last))
-    return Logs(tuple(hits), tuple(counts.items()), tuple(ends), tuple(t.source for t in texts))
+    return Logs(tuple(hits), tuple(counts.items()), tuple(ends), tuple(t.source for t in texts), tuple(unclaimed))
 
 
 PROBE = Probe(

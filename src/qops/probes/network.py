@@ -170,8 +170,16 @@ def recognise(text: Text) -> bool:
     return any(CLUE.search(line[:LONGEST]) for line in text.lines)
 
 
-_TABLES = "/sys/class/infiniband/*/ports/*/gids/* /sys/class/infiniband/*/ports/*/gid_attrs/types/*"
-_OWNERS = "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/*"
+# The devices are links, which `grep -r` does not follow, and -R would walk all of /sys through them.
+# Reading the type of an unused entry fails with EINVAL, hence -s and the final `true`.
+# QOPS_ROOT shows another machine's /sys in place of this one's.
+_PORTS = "sys/class/infiniband/*/ports/*"
+_TABLES = f"""\
+[ -d "$QOPS_ROOT/sys/class/infiniband" ] || QOPS_ROOT=
+cd "$QOPS_ROOT/" &&
+  grep -sHv '^[0:]*$' {_PORTS}/gids/* {_PORTS}/gid_attrs/types/* {_PORTS}/gid_attrs/ndevs/* | sed 's#^#/#'
+true
+"""
 
 PROBE = Probe(
     name="network",
@@ -181,9 +189,7 @@ PROBE = Probe(
     asks=(
         Command(("ip", "address", "show"), "network interfaces, their state, MTU and addresses"),
         Command(
-            # The devices are links, which `grep -r` does not follow, and -R would walk all of /sys through them.
-            # Reading the type of an unused entry fails with EINVAL, hence -s and the final `true`.
-            ("sh", "-c", f"grep -sHv '^[0:]*$' {_TABLES} {_OWNERS}; true"),
+            ("sh", "-c", _TABLES),
             "the GID table of each RDMA device, with the kind and the interface of each entry",
             name="RDMA GID tables",
         ),

@@ -7,7 +7,6 @@ length or memo number that is merely claimed costs nothing, which is not so with
 and their arguments are those of Python's Lib/pickletools.py.
 """
 
-import pickletools
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +35,8 @@ def load(data: bytes) -> Any:
             return machine.result()
         step = _STEPS.get(code)
         if step is None:
+            import pickletools  # only to name what is refused
+
             name = next((op.name for op in pickletools.opcodes if op.code == chr(code)), f"0x{code:02x}")
             raise NotPlainError(f"byte {start} is the instruction {name}, which no plain value needs")
         try:

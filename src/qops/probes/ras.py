@@ -9,7 +9,7 @@ from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
 from qops.probes.ras_client import SCRIPT
 from qops.probes.ras_json import MARK, documents
-from qops.probes.ras_text import Reader
+from qops.probes.ras_text import COMMUNICATOR, Reader
 
 MOST_ANSWERS = 500
 
@@ -76,7 +76,7 @@ def _plain(text: Text, indexes: Sequence[int], at: float | None, headed: bool) -
         if (version or "SERVER PROTOCOL" in line) and reader is not None and reader.begun:
             answers.append(reader.answer(at))
             reader = None
-        if reader is None and (version or any(mark in line for mark in _OPENS)):
+        if reader is None and (version or any(mark in line for mark in _OPENS) or COMMUNICATOR.search(line)):
             reader = Reader(text.quote(index))
         if reader is not None:
             reader.version = version[1] if version else reader.version

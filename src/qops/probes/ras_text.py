@@ -19,7 +19,7 @@ _GROUP = re.compile(
     r"([A-Z]{3,12})\s+([A-Z,]{2,40})\s*$",
     re.ASCII,
 )
-_COMMUNICATOR = re.compile(r"#(\d{1,6})-(\d{1,6}) \(([0-9a-f]{1,16})\) ([A-Z]{3,12})", re.ASCII)
+COMMUNICATOR = re.compile(r"#(\d{1,6})-(\d{1,6}) \(([0-9a-f]{1,16})\) ([A-Z]{3,12})", re.ASCII)
 _STATE = (
     r"(?: launched up to operation (?P<count>\d{1,18})| (?P<none>not launched any) operations"
     r"| status (?P<status>[A-Z]{3,12}))"
@@ -93,7 +93,7 @@ class Reader:
             self._in_dead = bare == "DEAD"
         elif group := _GROUP.match(line):
             self._add_group(group, quote)
-        elif head := _COMMUNICATOR.search(line):
+        elif head := COMMUNICATOR.search(line):
             self._open(head, quote)
         elif different := _DIFFERENT.search(line):
             self._turn(different["what"] if different["counts"] else "status")

@@ -16,11 +16,11 @@ _VERSION_ID = re.compile(r"\s*VERSION_ID=\"?([\w.\-]{1,40})\"?\s*$")
 _LSB = re.compile(r"\s*(Distributor ID|Release):\s+(\S{1,40})\s*$")
 # lscpu, also inside `collect_env` reports; lscpu indents nested rows since util-linux 2.37.
 _LSCPU = re.compile(
-    r"\s*(Architecture|CPU\(s\)|Vendor ID|Socket\(s\)|Hypervisor vendor|vendor_id)\s*:\s+(\S.{0,80}?)\s*$"
+    r"\s*(Architecture|CPU\(s\)|nproc|Vendor ID|Socket\(s\)|Hypervisor vendor|vendor_id)\s*:\s+(\S.{0,80}?)\s*$"
 )
 _FLAGS = re.compile(r"\s*[Ff]lags\s*:.*\bhypervisor\b")
 _SIGN = re.compile(
-    r"\s*(?:ID=|VERSION_ID=|Distributor|Release:|Arch|CPU\(s\)|Vendor|Socket|Hypervisor|vendor_id|[Ff]lags)"
+    r"\s*(?:ID=|VERSION_ID=|Distributor|Release:|Arch|CPU\(s\)|nproc|Vendor|Socket|Hypervisor|vendor_id|[Ff]lags)"
 )
 _NUMBER = re.compile(r"[0-9]{1,6}")
 
@@ -54,6 +54,7 @@ def _facts(texts: Sequence[Text]) -> tuple[dict[str, str], Quote | None]:
     names = {
         "Architecture": "machine",
         "CPU(s)": "cpus",
+        "nproc": "cpus",
         "Vendor ID": "vendor",
         "vendor_id": "vendor",
         "Socket(s)": "sockets",

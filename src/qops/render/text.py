@@ -15,7 +15,10 @@ def report(hosts: Sequence[HostReport], *, verbose: bool = False, quiet: bool = 
     """Return the lines of a report on `hosts`; `quiet` leaves only findings and verdicts."""
     lines: list[Line] = []
     for host in hosts:
-        lines += _host(host, verbose=verbose, quiet=quiet)
+        block = list(_host(host, verbose=verbose, quiet=quiet))
+        if len(hosts) > 1 and block:
+            lines.append([(f"── {host.host}", "bold")])
+        lines += block
     lines += [recap(host) for host in hosts]
     return lines
 

@@ -8,7 +8,6 @@ import io
 import re
 import stat
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
@@ -165,6 +164,8 @@ def _pax_name(extended: bytes, name: str) -> str:
 
 
 def _zip(file: BinaryIO, name: str) -> Iterator[tuple[str, bytes]]:
+    import zipfile  # few evidence is a zip, and the module costs every start
+
     _check_directory(file, name)
     unpacked = 0
     try:

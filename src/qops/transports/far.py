@@ -23,7 +23,7 @@ _READ = """f={path}
 case $f in /sys/*|/proc/*|/dev/*) [ -e "${{QOPS_ROOT:-}}$f" ] && f=${{QOPS_ROOT:-}}$f ;; esac
 if [ -d "$f" ]; then echo 'a folder' >&2; exit 1; fi
 if [ -e "$f" ] && [ ! -f "$f" ]; then echo 'not a regular file' >&2; exit 1; fi
-head -c {most} <"$f" || exit
+head -c {most} -- "$f" || exit
 n=$(wc -c <"$f") && [ "$n" -gt {most} ] && echo "size $n" >&2
 exit 0"""
 

@@ -23,14 +23,11 @@ from qops.transports.answer import failure
 from qops.transports.base import Completed, clean
 from qops.transports.far import HELLO, Far, greeted, login, reading, supervised
 from qops.transports.ssh_errors import Place, UnknownKey, explained
+from qops.transports.streams import OUTPUT, Streams
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
-OUTPUT = 64 << 20  # bytes of standard output (or of a file) that are kept
-ERRORS = 1 << 20  # bytes of standard error that are kept
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
-NOISE = 1 << 16  # bytes that a login shell may say before it does what it is asked
-_CHUNK = 1 << 18
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
 _SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
 
@@ -133,7 +130,7 @@ class Ssh:
         until = begun + timeout
         if not self._free.acquire(timeout=timeout):
             return Completed(b"", b"", None, timeout, "timeout")
-        heard = _Streams(secrets.token_hex(8))
+        heard = Streams(secrets.token_hex(8))
         channel = None
         try:
             channel = self._channel(until)
@@ -165,7 +162,7 @@ class Ssh:
             return channel
         return None
 
-    def _hear(self, channel: Any, heard: "_Streams", begun: float, until: float) -> Completed:
+    def _hear(self, channel: Any, heard: Streams, begun: float, until: float) -> Completed:
         """Read both streams of `channel` until the command has ended or its time has."""
         pipe = select.poll()
         pipe.register(channel.fileno(), select.POLLIN)
@@ -191,7 +188,7 @@ class Ssh:
             return self._gone(heard, begun, until)
         return heard.completed(status, time.monotonic() - begun)
 
-    def _gone(self, heard: "_Streams", begun: float, until: float) -> Completed:
+    def _gone(self, heard: Streams, begun: float, until: float) -> Completed:
         """Return what came back of a question whose end was not seen."""
         now = time.monotonic()
         if self._is_up():
@@ -218,37 +215,6 @@ class Ssh:
         for link in reversed(self._links):
             with contextlib.suppress(Exception):
                 link.client.close()
-
-
-class _Streams:
-    """The two streams of a channel, as far as they are kept, without what the login shell says before `mark`."""
-
-    def __init__(self, mark: str) -> None:
-        self.mark = mark.encode()
-        self.begun = False
-        self.stdout, self.stderr = bytearray(), bytearray()
-        self.discarded = 0
-
-    def take(self, channel: Any) -> bool:
-        """Take what has arrived; return whether there was anything."""
-        some = False
-        if channel.recv_ready():
-            some = self._keep(self.stdout, channel.recv(_CHUNK), OUTPUT)
-            if not self.begun and (at := self.stdout.find(self.mark + b"\n", 0, NOISE)) >= 0:
-                del self.stdout[: at + len(self.mark) + 1]
-                self.begun = True
-        if channel.recv_stderr_ready():
-            some = self._keep(self.stderr, channel.recv_stderr(_CHUNK), ERRORS) or some
-        return some
-
-    def _keep(self, kept: bytearray, chunk: bytes, limit: int) -> bool:
-        room = max(0, limit - len(kept))
-        kept += chunk[:room]
-        self.discarded += max(0, len(chunk) - room)
-        return bool(chunk)
-
-    def completed(self, status: int | None, seconds: float, failure: str = "") -> Completed:
-        return Completed(bytes(self.stdout), bytes(self.stderr), status, seconds, failure, self.discarded)
 
 
 class _OnlyKnown:

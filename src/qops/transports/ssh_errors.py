@@ -83,6 +83,11 @@ def explained(error: Exception, place: Place) -> TransportError:
         )
     if isinstance(error, FileNotFoundError):
         return TransportError(f"{shown}: {error.filename} is not there", "set ansible_ssh_private_key_file, or make it")
+    if "banner" in said or "No existing session" in said:  # the second when both of paramiko's clocks ran out
+        return TransportError(
+            f"{shown} takes the connection, but does not greet as sshd does within {place.seconds:.0f} s",
+            f"see whether that is sshd's port, and whether the host hangs: {place.ssh} -v true",
+        )
     if isinstance(error, TimeoutError) or "timed out" in said.lower() or "timeout" in said.lower():
         return TransportError(
             f"{shown} does not answer within {place.seconds:.0f} s", f"ping {place.address}; {place.ssh} -v true"

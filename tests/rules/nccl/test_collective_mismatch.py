@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-from judging import found, judged
+from judging import causes, found, judged, outcomes
 from scenes import IDLE, WAITING, answer, machine, processes, quote, ras, readings
 
 from qops.evidence.nccl import Ras
 from qops.evidence.torch import FlightEntry, FlightRecord, FlightRecords, TorchLog, WatchdogTimeout
-from qops.rule import Confidence
+from qops.rule import Confidence, Found
 from qops.rules.nccl.collective_mismatch import collective_mismatch as rule
 
 
@@ -54,3 +54,21 @@ def test_a_dead_rank_is_another_fault() -> None:
 
 def test_nothing_seen_accuses_nobody() -> None:
     assert judged(rule) == ()
+
+
+DIFFER = (
+    "RuntimeError: Detected mismatch between collectives on ranks. Rank 2 is running collective: "
+    "CollectiveFingerPrint(SequenceNumber=41, OpType=ALLREDUCE, TensorShape=[7, 9], TensorDtypes=BFloat16), but Rank 0 is "
+    "running collective: CollectiveFingerPrint(SequenceNumber=41, OpType=ALLREDUCE, TensorShape=[7, 8], TensorDtypes=BFloat16)"
+)
+
+
+def test_pytorch_compared_them_itself() -> None:
+    (one,) = [f for f in outcomes(rule, {"job.log": DIFFER}) or () if isinstance(f, Found)]
+    assert one.subject == "ranks 2 and 0" and one.confidence is Confidence.CERTAIN
+    assert causes({"job.log": DIFFER[:70] + "\n" + DIFFER[70:]})[:1] == ["collective-mismatch"]
+
+
+def test_old_nccl_said_it_too() -> None:
+    line = "init.cc:1203 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 5.\n"
+    assert causes({"job.log": line})[:1] == ["collective-mismatch"]

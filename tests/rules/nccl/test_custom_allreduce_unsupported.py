@@ -51,3 +51,15 @@ def test_its_own_message_rules_it_out() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+FAILED = "Failed: Cuda error /build/csrc/custom_all_reduce.cuh:391 'invalid argument'\n"
+
+
+def test_its_own_code_failed() -> None:
+    assert causes({"engine.log": FAILED})[:1] == ["custom-allreduce-unsupported"]
+
+
+def test_the_allocator_is_the_nearer_cause_when_it_was_set_so() -> None:
+    files = {"engine.log": FAILED, "env.txt": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n"}
+    assert causes(files)[:1] == ["allocator-vs-custom-allreduce"]

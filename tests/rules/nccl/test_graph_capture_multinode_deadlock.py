@@ -40,3 +40,18 @@ def test_an_engine_that_serves_rules_it_out() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_the_log_goes_on_and_capture_does_not() -> None:
+    bar = "  0%|          | 0/23 [00:00<?, ?it/s]\n"
+    gave_up = (
+        "[rank8]:[E1101 ProcessGroupNCCL.cpp:632] [Rank 8] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, "
+        "OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n"
+    )
+    assert causes({"engine.log": SPANS + BEGIN + bar + gave_up})[:1] == ["graph-capture-multinode-deadlock"]
+    assert causes({"engine.log": SPANS + BEGIN + bar + END + gave_up}) == []
+
+
+def test_several_nodes_in_nccls_own_words() -> None:
+    nodes = "n1:5:9 [0] NCCL INFO comm 0x4 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0\n"
+    assert causes({"engine.log": nodes + STEP})[:1] == ["graph-capture-multinode-deadlock"]

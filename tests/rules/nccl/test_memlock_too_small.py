@@ -49,3 +49,8 @@ def test_a_small_limit_alone_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_the_plug_in_for_libfabric_says_it_too() -> None:
+    line = "ip-1:5:9 [0] NCCL WARN NET/OFI Unable to register memory (type = 2) for device 1. RC: -12, Error: Cannot allocate memory\n"
+    assert causes({"job.log": line})[:1] == ["memlock-too-small"]

@@ -36,3 +36,15 @@ def test_the_setting_without_a_stall_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_torch_repeats_the_error_without_its_place() -> None:
+    said = "NCCL error in: ProcessGroupNCCL.cpp:3699, unhandled cuda error, NCCL version {}\nLast error:\n"
+    last = "Cuda failure 217 'peer access is not supported between these two devices'\n"
+    assert causes({"job.log": said.format("2.27.5") + last})[:1] == ["nccl-cumem-setting"]
+    assert "nccl-cumem-setting" not in causes({"job.log": said.format("2.18.3") + last})
+
+
+def test_newer_releases_name_the_function() -> None:
+    line = "h:7:9 [0] transport/shm.cc:601 (shmSetup) NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'\n"
+    assert causes({"job.log": line})[:1] == ["nccl-cumem-setting"]

@@ -1,4 +1,4 @@
-from judging import found, judged
+from judging import causes, found, judged
 from scenes import NO_LOGS, PIDS, quote
 
 from qops.evidence.message import Hit, Logs
@@ -49,3 +49,30 @@ def test_nccl_says_it_itself() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert judged(rule) is None
+
+
+LINE = "{0}:91:91 [0] NCCL INFO {1}\n"
+
+
+def test_two_hosts_say_different_releases() -> None:
+    log = LINE.format("h1", "NCCL version 2.27.3+cuda12.9") + LINE.format("h2", "NCCL version 2.28.7+cuda13.0")
+    assert causes({"job.log": log}) == ["nccl-rank-config-mismatch"]
+    assert causes({"job.log": log.replace("2.28.7", "2.27.3")}) == []
+    assert causes({"job.log": log.replace("h2", "h1")}) == []
+
+
+def test_two_hosts_use_different_networks() -> None:
+    log = LINE.format("h1", "Using network IB") + LINE.format("h2", "Using network Socket")
+    assert causes({"job.log": log}) == ["nccl-rank-config-mismatch"]
+    assert causes({"job.log": log + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 20.1\n"}) == []
+
+
+def test_a_plug_in_on_one_host_only() -> None:
+    path = LINE.format("h1", "Plugin Path : /opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so")
+    absent = LINE.format("h2", "NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.")
+    assert causes({"job.log": path + absent}) == ["nccl-rank-config-mismatch"]
+    assert causes({"job.log": path + path.replace("h1", "h2")}) == []
+
+
+def test_two_releases_in_lists_of_packages_alone_are_no_fault() -> None:
+    assert causes({"pip.txt": "nvidia-nccl-cu12==2.27.3\nafter the update:\nnvidia-nccl-cu12==2.27.7\n"}) == []

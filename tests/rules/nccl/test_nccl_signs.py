@@ -48,3 +48,8 @@ def test_quiet_logs_and_nothing_seen() -> None:
     for rule in (peer_closed_connection, nccl_error, ib_completion_error, benign_ras_port_busy):
         assert outcomes(rule, {"job.log": "w3:8:8 [0] NCCL INFO Connected all rings\n"}) == ()
         assert outcomes(rule, {}) is None
+
+
+def test_the_ras_port_with_the_function_that_newer_releases_name() -> None:
+    report = diagnose({"job.log": RAS.replace(" NCCL WARN", " (rasInit) NCCL WARN")})
+    assert [f.cause for f in report.findings] == ["benign-ras-port-busy"]

@@ -38,3 +38,13 @@ def test_an_old_build_without_a_failure_is_a_warning() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_nccl_tests_names_the_board() -> None:
+    log = (
+        "#  Rank  0 Group  0 Pid   4711 on     box7 device  0 [0x21] NVIDIA GeForce RTX 5080\n"
+        "NCCL version 2.20.5+cuda12.4\n"
+        "box7:4711:4720 [0] enqueue.cc:1470 NCCL WARN Cuda failure 209 'no kernel image is available for execution on the device'\n"
+    )
+    assert causes({"job.log": log})[:1] == ["nccl-too-old-for-arch"]
+    assert "nccl-too-old-for-arch" not in causes({"job.log": log.replace("5080", "4080")})

@@ -36,3 +36,8 @@ def test_multicast_that_is_available_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_newer_releases_name_the_function() -> None:
+    line = "n4:5:9 [1] transport/nvls.cc:390 (ncclNvlsGroupBind) NCCL WARN Cuda failure 401 'the operation cannot be performed in the present state'\n"
+    assert causes({"job.log": line})[:1] == ["nvls-multicast-fabric-state"]

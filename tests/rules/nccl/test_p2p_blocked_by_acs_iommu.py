@@ -90,3 +90,43 @@ def test_consumer_boards_without_a_look_at_the_platform_are_not_blamed_on_it() -
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+BANNER = "INFO 11-01 08:00:00 [pynccl.py:113] vLLM is using nccl==2.29.7\n"
+
+
+def test_a_log_that_ends_at_nccl_beside_redirecting_bridges() -> None:
+    files = {"topo.txt": FAR, "lspci.txt": tree(REDIRECT), "engine.log": BANNER}
+    assert causes(files)[:1] == ["p2p-blocked-by-acs-iommu"]
+    assert "p2p-blocked-by-acs-iommu" not in causes(files | {"smi.csv": busy()})
+    assert "p2p-blocked-by-acs-iommu" not in causes(files | {"lspci.txt": tree("SrcValid")})
+    assert "p2p-blocked-by-acs-iommu" not in causes({"topo.txt": FAR, "engine.log": BANNER})
+
+
+def test_a_forced_level_is_the_nearer_cause_when_the_platform_was_not_seen() -> None:
+    log = start("P2P/CUMEM", settings=["NCCL_P2P_LEVEL set by environment to SYS"])
+    files = {"topo.txt": NODE, "job.log": log, "smi.csv": spin()}
+    assert causes(files)[:1] == ["nccl-p2p-level-forced"]
+
+
+def test_without_the_matrix_boards_that_have_no_nvlink_are_enough() -> None:
+    dmesg = "[    0.71] iommu: Default domain type: Translated\n[    1.20] pci 0000:01:00.0: Adding to iommu group 17\n"
+    files = {"job.log": start("P2P/CUMEM"), "dmesg.txt": dmesg, "smi.csv": spin()}
+    assert "p2p-blocked-by-acs-iommu" not in causes(files)
+    boards = {"gpus.csv": gpu_list("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")}
+    assert causes(files | boards)[:1] == ["p2p-blocked-by-acs-iommu"]
+
+
+def test_the_iommu_refuses_what_a_gpu_writes() -> None:
+    fault = "nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 address=0x90000040 flags=0x0020]\n"
+    files = {"job.log": start("P2P/CUMEM"), "dmesg.txt": fault}
+    assert causes(files)[:1] == ["p2p-blocked-by-acs-iommu"]
+    assert causes(files | {"job.log": start("P2P/CUMEM") + RESULT}) == []
+    assert causes({"dmesg.txt": fault}) == []
+
+
+def test_a_command_line_that_switches_the_iommu_on() -> None:
+    line = "BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro quiet intel_iommu=on{}\n"
+    files = {"topo.txt": FAR, "p2p.txt": p2p(), "smi.csv": spin(), "cmdline.txt": line.format("")}
+    (one,) = [o for o in outcomes(rule, files) or () if isinstance(o, Found)]
+    assert one.confidence is Confidence.LIKELY and "translates" in one.message

@@ -37,3 +37,11 @@ def test_a_patched_module_that_works_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_which_driver_offers_no_p2p_on_the_40_series_by_itself() -> None:
+    hang = {"topo.txt": FAR, "p2p.txt": p2p(), "smi.csv": spin(88.0)}
+    new = hang | {"gpus.csv": gpu_list("NVIDIA GeForce RTX 4090", driver="570.86.15", capability="8.9")}
+    assert causes(new)[:1] == ["p2p-patched-driver-no-bar1"]
+    old = hang | {"gpus.csv": gpu_list("NVIDIA GeForce RTX 4090", driver="525.60.13", capability="8.9")}
+    assert causes(old)[:1] == ["p2p-broken-by-driver"]

@@ -33,3 +33,19 @@ def test_redirect_without_a_measurement_is_no_finding() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+RATES = """Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
+   D\\D     0      1      2
+     0 902.10 {0:6.2f}  {1:6.2f}
+     1 {0:6.2f} 901.40  {1:6.2f}
+     2 {1:6.2f} {1:6.2f} 903.20
+"""
+THREE = topology("X PIX NODE", "PIX X NODE", "NODE NODE X")
+
+
+def test_neighbours_below_one_switch_are_slower_than_those_across() -> None:
+    slow = {"topo.txt": THREE, "lspci.txt": switch(REDIRECT), "p2p.txt": RATES.format(6.4, 9.1)}
+    assert causes(slow) == ["p2p-slow-acs-redirect"]
+    assert causes(slow | {"p2p.txt": RATES.format(25.9, 21.0)}) == []
+    assert causes(slow | {"lspci.txt": switch("SrcValid")}) == []

@@ -1,9 +1,9 @@
-from judging import found, judged
+from judging import causes, found, judged, outcomes
 from scenes import IDLE, NO_LOGS, PIDS, WAITING, WORKING, answer, machine, processes, quote, ras, readings
 
 from qops.evidence.nccl import Ras
 from qops.evidence.process import Environment, Variable
-from qops.rule import Confidence, RuledOut
+from qops.rule import Confidence, Found, RuledOut
 from qops.rules.nccl.rank_missing_from_collective import rank_missing_from_collective as rule
 
 STUCK = ras(*(answer(at, ("c1", (7, 6))) for at in (0, 5, 10)))
@@ -59,3 +59,33 @@ def test_without_ras_a_busy_machine_is_left_alone() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert judged(rule) is None
+
+
+ANALYSED = """Not all ranks joining collective, sequence number: 912
+internal record id: 33
+group info: 1:tp
+collective: nccl:all_reduce
+missing ranks: {3, 5}
+input sizes: [[8, 512]]
+expected ranks: {0, 1, 2, 3, 4, 5}
+"""
+
+
+def test_the_flight_recorders_analysis_names_them() -> None:
+    (one,) = [f for f in outcomes(rule, {"fr.txt": ANALYSED}) or () if isinstance(f, Found)]
+    assert one.subject == "ranks 3 and 5" and "912" in one.message
+    assert causes({"fr.txt": "missing ranks: {3}\n"}) == []
+
+
+def test_the_barrier_that_watches_names_them() -> None:
+    line = "RuntimeError: [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 60000 ms\n"
+    assert causes({"job.log": line}) == ["rank-missing-from-collective"]
+
+
+def test_an_excerpt_of_ras_that_begins_with_the_communicator() -> None:
+    ras = """#0-0 (51aa00000000beef) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  Rank 0 has launched up to operation 77 -- GPU 0 managed by process 811 on node 10.40.0.1
+  Rank 1 has launched up to operation 78 -- GPU 1 managed by process 812 on node 10.40.0.1
+"""
+    assert causes({"ras.txt": ras}) == ["rank-missing-from-collective"]

@@ -1,7 +1,7 @@
 from judging import found, judged
 from scenes import IDLE, WAITING, answer, machine, processes, quote, ras, readings
 
-from qops.evidence.process import Processes
+from qops.evidence.process import Process, Processes
 from qops.evidence.torch import TorchLog, WorkerExit
 from qops.rule import Confidence
 from qops.rules.nccl.rank_stopped import rank_stopped as rule
@@ -34,3 +34,13 @@ def test_a_shell_that_is_stopped_alone_is_no_fault() -> None:
 
 def test_nothing_seen_accuses_nobody() -> None:
     assert judged(rule) == ()
+
+
+def test_an_engines_worker_is_named_by_its_title_where_nothing_else_tells_its_rank() -> None:
+    seen = (
+        Process(70, quote("State:\tS (sleeping)"), command="VLLM::EngineCore", state="S"),
+        Process(71, quote("State:\tR (running)"), command="VLLM::Worker_TP0", state="R"),
+        Process(72, quote("State:\tT (stopped)"), command="VLLM::Worker_TP1", state="T"),
+    )
+    (one,) = found(rule, Processes(seen))
+    assert (one.subject, one.confidence) == ("rank 1 (pid 72)", Confidence.CERTAIN)

@@ -37,3 +37,8 @@ def test_versions_without_the_error_are_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_the_client_says_it_in_its_own_words() -> None:
+    line = "RuntimeError: Python minor versions differ between client and server: client is 3.11.4, server is 3.12.9\n"
+    assert causes({"job.log": line}) == ["ray-version-mismatch"]

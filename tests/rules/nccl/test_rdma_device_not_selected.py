@@ -51,3 +51,32 @@ def test_which_names_belong_together() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+UNOPENED = (
+    "n1:5:9 [0] NCCL INFO NET/IB : Unable to open device mlx5_2\n"
+    "n1:5:9 [0] NCCL INFO NET/IB : No device found.\nn1:5:9 [0] NCCL INFO Using network Socket\n"
+)
+WORKS = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 9.2\n"
+
+
+def test_a_device_that_cannot_be_opened() -> None:
+    assert causes({"job.log": UNOPENED}) == ["rdma-device-not-selected"]
+    assert causes({"job.log": UNOPENED + WORKS}) == []
+
+
+def test_infiniband_without_verbs_in_a_job_of_several_hosts() -> None:
+    log = (
+        "n1:5:9 [0] NCCL INFO Failed to open libibverbs.so[.1]\n"
+        "n1:5:9 [0] NCCL INFO NET/Socket : Using [0]{0}:10.9.0.1<0>\nn1:5:9 [0] NCCL INFO Using network Socket\n"
+        "n1:5:9 [0] NCCL INFO comm 0x4 rank 0 nRanks 16 nNodes {1} localRanks 8 localRank 0 MNNVL 0\n"
+    )
+    assert causes({"job.log": log.format("ib2", 2)}) == ["rdma-device-not-selected"]
+    assert causes({"job.log": log.format("eth0", 2)}) == []
+    assert causes({"job.log": log.format("ib2", 1)}) == []
+
+
+def test_within_one_host_an_unopened_device_is_no_fault() -> None:
+    assert causes({"job.log": UNOPENED + start("SHM/direct/direct")}) == []
+    nodes = "n1:5:9 [0] NCCL INFO comm 0x4 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n"
+    assert causes({"job.log": UNOPENED + nodes}) == []

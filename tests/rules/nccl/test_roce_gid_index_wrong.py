@@ -57,3 +57,20 @@ def test_a_forced_index_without_a_failure_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_a_queue_pair_whose_line_says_more() -> None:
+    log = (
+        "n1:5:9 [0] NCCL INFO NCCL_IB_GID_INDEX set by environment to 0.\n"
+        "n1:5:9 [0] NCCL INFO NET/IB: NCCL Dev 1 IbDev 1 Port 1 qpn 88 mtu 5 query_ece={supported=1, vendor_id=0x15b3, "
+        "options=0x0, comp_mask=0x0} GID 0 (80FE/332211FEFF63700A) fifoRkey=0x1 fifoLkey=0x1\n"
+    )
+    assert causes({"job.log": log + REFUSED.format("Connection timed out")})[:1] == ["roce-gid-index-wrong"]
+    assert causes({"job.log": log}) == []
+
+
+def test_old_releases_name_no_peer() -> None:
+    log = "n1:5:9 [0] transport/net_ib.cc:801 NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0, vendor err 129\n"
+    files = {"job.log": log, "gids.txt": TABLE, "env.txt": "NCCL_IB_GID_INDEX=1\n"}
+    assert causes(files)[:1] == ["roce-gid-index-wrong"]
+    assert causes(files | {"env.txt": "NCCL_IB_GID_INDEX=3\n"}) == []

@@ -54,3 +54,16 @@ def test_a_small_shm_alone_is_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        "Fatal Python error: Bus error\n",
+        "E1101 api.py:9] failed (exitcode: -7) local_rank: 1 (pid: 31) of binary: python\n",
+    ],
+)
+def test_a_bus_error_in_other_words(crash: str) -> None:
+    disk = "Filesystem      Size  Used Avail Use% Mounted on\nshm              64M   63M  1.0M  99% /dev/shm\n"
+    assert causes({"job.log": crash, "df.txt": disk})[:1] == ["shm-too-small"]
+    assert "shm-too-small" not in causes({"job.log": crash})

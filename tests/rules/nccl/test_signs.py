@@ -1,10 +1,11 @@
 """Symptoms, and signs that a machine works: they never accuse."""
 
-from judging import found, judged
+from judging import diagnose, found, judged
 from scenes import IDLE, WAITING, WORKING, answer, machine, processes, quote, ras, readings
 
 from qops.evidence.engine import JobResult, JobResults
 from qops.evidence.message import Hit, Logs
+from qops.report import Verdict
 from qops.rule import Role, RuledOut
 from qops.rules.nccl.benign_loading import benign_loading
 from qops.rules.nccl.benign_waiting_for_compiler import benign_waiting_for_compiler
@@ -63,3 +64,9 @@ def test_nothing_seen_is_unknown() -> None:
         watchdog_timeout,
     ):
         assert judged(rule) is None
+
+
+def test_nccl_tests_with_right_results_is_a_good_sign() -> None:
+    passed = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 21.7\n"
+    assert diagnose({"job.log": passed}).verdict is Verdict.HEALTHY
+    assert diagnose({"job.log": passed.replace("0 OK", "3 FAILED")}).verdict is not Verdict.HEALTHY

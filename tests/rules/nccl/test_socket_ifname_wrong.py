@@ -87,3 +87,35 @@ def test_lists_are_prefixes_to_nccl_and_names_to_gloo(name: str, value: str, exp
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+USING = "{0}:31:31 [0] NCCL INFO Bootstrap: Using {1}:{2}<0>\n"
+REFUSES = (
+    "h2:32:60 [0] misc/socket.cc:511 NCCL WARN socketStartConnect: Connect to {0}<40111> failed : Connection refused\n"
+)
+
+
+def test_gloo_fell_back_and_could_not_connect() -> None:
+    failed = "[rank9]:[E ProcessGroupGloo.cpp:144] Gloo connectFullMesh failed with [pair.cc:144] no error\n"
+    assert causes({"job.log": FALLBACK + failed}) == ["socket-ifname-wrong"]
+    assert causes({"job.log": failed}) == []
+
+
+@pytest.mark.parametrize("name", ["docker0", "virbr0", "br-1a2b3c4d5e6f", "lo"])
+def test_two_hosts_meet_on_an_interface_that_both_have(name: str) -> None:
+    log = USING.format("h1", name, "172.17.0.1") + USING.format("h2", name, "172.17.0.1")
+    assert causes({"job.log": log}) == ["socket-ifname-wrong"]
+
+
+def test_a_bridge_and_a_refused_connection() -> None:
+    assert causes({"job.log": USING.format("h1", "docker0", "172.17.0.1")}) == []
+    log = USING.format("h1", "docker0", "172.17.0.1") + REFUSES.format("172.17.0.1")
+    assert causes({"job.log": log}) == ["socket-ifname-wrong"]
+    other = USING.format("h1", "eno1", "10.20.0.7") + REFUSES.format("10.20.0.8")
+    assert causes({"job.log": other}) == []
+
+
+def test_different_releases_garble_an_address_too() -> None:
+    log = "ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)\n"
+    packages = "nvidia-nccl-cu12==2.27.3\nh2:\nnvidia-nccl-cu12==2.27.7\n"
+    assert causes({"job.log": log, "pip.txt": packages}) == ["nccl-rank-config-mismatch"]

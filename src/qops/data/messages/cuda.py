@@ -9,8 +9,8 @@ def _result(code: int) -> tuple[str, tuple[str, ...]]:
     torch prints `Error 803: …` and `cuInit()=803`, the CUDA samples `code=803(…)`, others `returned 803`, `[803] Call`.
     """
     forms: tuple[str, ...] = (f"error {code}", f"error ({code})", f"code={code}", f"code {code}", f"cuInit()={code}")
-    forms += (f"returned {code}", f"[{code}] Call", f"failure {code} ")
-    words = rf"(?:error|code|returned|cuInit\(\)|failure)[ =(]{{1,2}}{code}(?!\d)|\[{code}\] Call"
+    forms += (f"returned {code}", f"[{code}] Call", f"failure {code} ", f"failure: {code}")
+    words = rf"(?:error|code|returned|cuInit\(\)|failure:?)[ =(]{{1,2}}{code}(?!\d)|\[{code}\] Call"
     return words, forms
 
 
@@ -24,6 +24,12 @@ NO_VISIBLE_GPU = Message(
     r"No CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice|no CUDA-capable device is detected",
     ("No CUDA GPUs are available", "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "no CUDA-capable device"),
     "torch/cuda/__init__.py _lazy_init (2.11, run); driver_types.h cudaErrorNoDevice",
+)
+DEVICE_NOT_INFERRED = Message(
+    "cuda-device-not-inferred",
+    r"Failed to infer device type|No supported device detected|No CUDA runtime is found",
+    ("Failed to infer device type", "No supported device detected", "No CUDA runtime is found"),
+    "vllm/config/device.py (0.3 to 0.33); torch/utils/cpp_extension.py",
 )
 VISIBLE_DEVICES = Message(
     "cuda-visible-devices",
@@ -44,8 +50,8 @@ DRIVER_TOO_OLD = _error(
     "cuda-driver-too-old",
     35,
     r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?"
-    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver",
-    ("driver on your system is too old", "driver version is insufficient", "InsufficientDriver"),
+    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver|old CUDA driver detected",
+    ("driver on your system is too old", "driver version is insufficient", "InsufficientDriver", "old CUDA driver"),
     "torch/cuda/__init__.py _check_driver; driver_types.h",
 )
 IMAGE_REQUIREMENT = Message(
@@ -172,13 +178,13 @@ ALLOCATION = Message(
 # --- architectures and compilers ---
 ASSEMBLER_ARCH = Message(
     "cuda-assembler-arch",
-    r"ptxas fatal\s*:\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
+    r"(?:ptxas fatal\s*:|\bptxas\b.{0,40}) ?\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
     r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
     r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
     r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
     r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]",
     (
-        "ptxas fatal",
+        "ptxas",
         "Unsupported gpu architecture",
         "is not a recognized processor",
         "does not support .target",
@@ -194,10 +200,10 @@ ASSEMBLER_ARCH = Message(
 )
 COMPILER_MISSING = Message(
     "cuda-compiler-missing",
-    r"Could not find nvcc|(?<!bash: )(?<!zsh: )nvcc: (?:command )?not found|No such file or directory: '[^']*\bnvcc'"
+    r"Could not find nvcc|(?<!bash: )(?<!zsh: )(?:nvcc|ninja): (?:command )?not found|No such file or directory: '[^']*\bnvcc'"
     r"|/nvcc: (?:No such file|not found)|Ninja is required to load C\+\+ extensions"
     r"|No such file or directory: '(?:[^']*/)?ninja'|CUDA_HOME environment variable is not set"
-    r"|Failed to find C compiler|(?:nvcc|ninja)\b.{0,40}(?:executable|binary) (?:was )?not found"
+    r"|Failed to find C compiler|(?:nvcc|ninja)\b.{0,40}(?:executable|binary) (?:was )?not found|Error: NVCC not found"
     r"|cannot find CUDA_HOME|[Nn]o (?:CUDA|C\+\+|C) compiler (?:was )?found|fatal error: Python\.h: No such file"
     r"|No such file or directory: '(?:[^']*/)?(?:gcc|g\+\+|cc|c\+\+)'|unable to find a (?:CUDA|C) compiler",
     (
@@ -219,12 +225,13 @@ ARCH_UNSUPPORTED = Message(
     "cuda-backend-unsupported",
     r"(?:\.cuh?|\.hpp|\.py|Runner|flashinfer|trtllm|deep_?gemm|gemm|fmha)\W.{0,80}unsupported (?:sm "
     r"|gpu )?architecture"
-    r"|does not support backend '?(?P<backend>\w+)'? with capability \d+"
+    r"|does not support backend '?(?P<backend>\w+)'? with capability \d+|kernel does not support (?:the )?current device"
     r"|FlashAttention(?:-?\d)? only supports \w+ GPUs?|(?:FA ?3|FA ?4|FlashMLA|FlashAttention v?[34]|Flash ?Infer)\b"
     r".{0,60}(?:only supported|not supported|unsupported|requires)\W.{0,60}(?:Hopper|Blackwell|Ampere|SM|capability"
     r"|GPU|arch)"
     r"|(?:only supported|only supports|only works) on (?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
-    r"|requires (?:SM|sm_) ?[<>=]+ ?\d+|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
+    r"|Error: (?:Unsupported architecture\b|Only supports? sm_?\d+)|requires (?:SM|sm_) ?[<>=]+ ?\d+"
+    r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
     r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
     r"|compute capability not supported|is not supported for the current GPU\. Minimum capability: \d+"
     r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
@@ -235,6 +242,8 @@ ARCH_UNSUPPORTED = Message(
         "unsupported gpu architecture",
         "unsupported sm architecture",
         "does not support backend",
+        "does not support current device",
+        "does not support the current device",
         "only support",
         "only works on",
         "not support",
@@ -242,6 +251,9 @@ ARCH_UNSUPPORTED = Message(
         "unavailable",
         "not implemented",
         "requires sm",
+        "requires compute capability",
+        "requires device capability",
+        "(or newer) only",
         "FA3",
         "FA 3",
         "FA4",
@@ -261,23 +273,13 @@ ARCH_UNSUPPORTED = Message(
     "flashinfer fmhaRunner.cuh and utils.py; flash-attn flash_api.cpp; vllm flash_attn_interface.py, "
     "attention/selector; sglang server_args.py; CUTLASS mma_sm90/sm100",
 )
-BACKEND_GARBAGE = Message(
-    "cuda-backend-garbage",
-    r"\b(?P<backend>cutlass|cudnn|trtllm|flashinfer\w*|marlin|b12x|flashmla|flash_attn|fa[234]|deep_?gemm|triton|"
-    r"machete|cublas(?:lt)?|qutlass|xqa|mm_fp4|cute_?dsl)\b(?!.{0,100}\b(?:no longer|fixed|instead of"
-    r"|isnan)\b).{0,100}?"
-    r"(?:\ball[- ](?:zeros?|nans?)\b|\b(?:returns?|gives?|gave|produces?|yields?|outputs?) (?:all |silently )?(?:zeros?|nans?|garbage|wrong|incorrect)|\b(?:output|result|logits)s? "
-    r"(?:is|are|was|were|contains?) (?:all )?(?:zeros?|nans?|garbage|wrong|incorrect)|\bgarbage (?:output|tokens?"
-    r"|text)|[:=] ?['\"]?!{8})",
-    ("zero", "nan", "garbage", "wrong", "incorrect", "!!!!!!!!"),
-    "flashinfer-ai/flashinfer#3398, #1646",
-)
 SPECULATIVE = Message(
     "cuda-speculative",
     r"--speculative[-_](?:config|algo\w*|num|draft|model|eagle)|num_speculative_tokens['\"]?\s*[=:]\s*[1-9]"
     r"|speculative_config['\"]?\s*[=:]\s*(?!['\"]?(?:None|null)\b)[\w{'\"]|SpeculativeConfig\("
-    r"|speculative_algorithm['\"]?\s*[=:]\s*['\"]?(?!None|null)[A-Z]|\bMTP\b ?(?:k ?=|=|num)\s*\d",
-    ("speculative", "MTP"),
+    r"|speculative_algorithm['\"]?\s*[=:]\s*['\"]?(?!None|null)[A-Z]|\bMTP\b ?(?:k ?=|=|num)\s*\d"
+    r"|File \"\S{0,200}/(?:speculative|spec_decode)/\w+\.py\", line \d+",
+    ("speculative", "MTP", "/spec_decode/"),
     "vllm and sglang command lines; vllm v1/engine/core.py prints speculative_config=None when it is off",
 )
 COMPAT_PATH = Message(

@@ -9,7 +9,7 @@ KV_TOO_SMALL = Message(
     r"No available memory for the cache blocks|"
     r"Not enough memory\. Please try to increase --mem-fraction-static|"
     r"Max(?:imum)? model length is \d+.{0,80}larger than the KV cache|"
-    r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d+.{0,40}(?:is )?(?:too small|smaller than)|"
+    r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d*.{0,40}(?:too small|smaller than)|"
     r"estimated maximum model length is (?P<fits>\d+)",
     (
         "KV cache is",
@@ -52,10 +52,14 @@ WARMUP = Message(
 )
 CAPTURE = Message(
     "engine-graph-capture",
-    r"Captur(?:e|ing) (?:the model for )?CUDA graphs?|Capture cuda graph begin|Capturing batches|capture_model|"
-    r"cuda_graph_runner|graph_capture|Capture cuda graph failed|cudagraph_capture|Graph capturing (?:could not|finished)",
+    r"Captur(?:e|ing) (?:the model for )?CUDA ?graphs?|Capture cuda graph begin|Capturing batches|capture_model\b|"
+    r"cuda_graph_runner|graph_capture|Capture cuda graph failed|cudagraph_capture|Graph capturing (?:could not|finished)|"
+    r"/cuda/graphs\.py\", line|cuda_graph\.capture_(?:begin|end)",
     (
         "CUDA graph",
+        "CUDAgraph",
+        "/cuda/graphs.py",
+        "cuda_graph.capture",
         "Capturing batches",
         "capture_model",
         "cuda_graph_runner",
@@ -63,7 +67,7 @@ CAPTURE = Message(
         "cudagraph_capture",
         "Graph capturing",
     ),
-    "vllm gpu_model_runner.py capture_model; sglang cuda_graph_runner.py",
+    "vllm gpu_model_runner.py capture_model; sglang cuda_graph_runner.py; torch/cuda/graphs.py",
 )
 CAPTURE_FAILED = Message(
     "engine-graph-capture-failed",
@@ -85,9 +89,15 @@ GRAPH_ADDRESSES = Message(
 )
 STARTUP_MEMORY = Message(
     "engine-startup-memory",
-    r"(?:Free|Available) memory on (?:device|node) \S+ \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than",
+    r"(?:Free|Available) memory on (?:device|node)(?: \S+)? \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than",
     ("on startup is less than",),
     "vllm/v1/worker/utils.py request_memory (0.9 to 0.33)",
+)
+MEM_GET_INFO = Message(
+    "engine-mem-get-info",
+    r"\bcudaMemGetInfo\b|\bmem_get_info\b",
+    ("cudaMemGetInfo", "mem_get_info"),
+    "torch/cuda/memory.py; vllm-project/vllm#48140",
 )
 NVRM_NO_MEMORY = Message(
     "engine-nvrm-no-memory",
@@ -126,6 +136,26 @@ RPC_TIMEOUT = Message(
     ("timed out",),
     "vllm/v1/executor/multiproc_executor.py (run on 0.32)",
 )
+READY = Message(
+    "engine-ready-line",
+    r"Application startup complete\.|The server is fired up and ready to roll",
+    ("Application startup complete", "fired up and ready"),
+    "uvicorn, as vLLM runs it; sglang/srt/entrypoints/http_server.py",
+)
+STARTED_FURTHER = Message(
+    "engine-started-further",
+    r"Loading weights took|Model loading took|torch\.compile (?:takes|took)|Graph capturing finished|"
+    r"init engine \(profile.*took|Avg generation throughput: (?!0\.0 )",
+    (
+        "Loading weights took",
+        "Model loading took",
+        "torch.compile t",
+        "Graph capturing finished",
+        "init engine (profile",
+        "Avg generation throughput",
+    ),
+    "vllm model_loader/default_loader.py, gpu_model_runner.py, metrics/loggers.py (0.8 to 0.33)",
+)
 ENGINE_CORE_FAILED = Message(
     "engine-core-failed",
     r"Engine core initialization failed|EngineDeadError|EngineCore (?:failed to start|encountered a fatal error)|"
@@ -160,9 +190,10 @@ FORK = Message(
 )
 PORT_IN_USE = Message(
     "engine-port-in-use",
-    r"(?:Errno 98\]|error while attempting to bind|bind\(\)|Bind for|listen tcp\S*|EADDRINUSE|port \d+).{0,120}"
+    r"(?:Errno 98\]|error while attempting to bind|\bbind(?:\(\)|:)|Bind for|failed to bind\b|listen tcp\S*|EADDRINUSE|"
+    r"port \d+).{0,120}"
     r"(?:address already in use|port is already allocated|already in use)|"
-    r"OSError: \[Errno 98\]|Ports? are not available",
+    r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available",
     ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available"),
     "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32)",
 )

@@ -26,11 +26,20 @@ XID_GSP = _xid("xid-gsp", "119|120", "NVIDIA Xid catalogue; NVIDIA/open-gpu-kern
 XID_PROGRAM = _xid("xid-program", "13|31|32|43|69", "NVIDIA Xid catalogue; driver 580.159.04 (run)")
 XID_ANY = _xid("xid-any", r"[1-9]\d{0,2}", "NVIDIA Xid catalogue")
 
+BAD_ADDRESS = Message(
+    "kernel-bad-address",
+    r"\bXid\b.{0,80}\b31\b.{0,300}\b(?:FAULT_P[DT]E\w* ACCESS_TYPE_\w+|Fault is of type \w+)"
+    r"|\bXid\b.{0,40}\b13\b.{0,80}Warp Exception on .{0,60}(?:MMU Fault|Out Of Range Address|Illegal Address"
+    r"|Misaligned Address|Invalid Address)",
+    ("Xid",),
+    "driver 510 to 595: the text of Xid 31 and 13; NVIDIA/open-gpu-kernel-modules#1030, NVIDIA/TensorRT-LLM#15610",
+)
 FELL_OFF_BUS = Message(
     "kernel-fell-off-bus",
-    r"GPU has fallen off the bus|\bGPU is lost\b"
+    r"GPU has fallen off the bus|fallen off the bus and is not responding|\bGPU is lost\b"
     r"|Unable to determine the device handle for GPU ?(?:\d+: ?)?(?P<bus>[0-9a-f]{4,8}:[0-9a-f:.]{2,8})?:? "
-    r"?(?:Unknown Error|GPU is lost)|NVML_ERROR_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b",
+    r"?(?:Unknown Error|GPU is lost)|NV(?:ML)?_ERR(?:OR)?_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b"
+    r"|GPU lost from the bus|nvidia [0-9a-f:.]{7,12}: Unable to change power state from \w+ to \w+, device inaccessible",
     (
         "fallen off the bus",
         "GPU is lost",
@@ -38,12 +47,15 @@ FELL_OFF_BUS = Message(
         "GPU_IS_LOST",
         "(rev ff)",
         "GPU_LOST",
+        "GPU lost from",
+        "device inaccessible",
     ),
-    "NVIDIA/open-gpu-kernel-modules#387, #1151; NVML nvml.h; lspci of a device that answers with ones",
+    "NVIDIA/open-gpu-kernel-modules#387, #1151; NVML nvml.h; nverror text of nvstatuscodes.h; lspci of a device that "
+    "answers with ones; Linux drivers/pci/pci.c pci_power_up",
 )
 RECOVERY_NONE = Message(
     "kernel-recovery-none",
-    r"GPU Recovery Action\s*:\s*None|recovery action changed (?:from \S+ \([^)]*\) )?to 0x0 \(None\)",
+    r"GPU Recovery Action\s*:\s*None|recovery action changed (?:from \S+ (?:\([^)]*\) )?)?to 0x0 \(None\)",
     ("Recovery Action",),
     "nvidia-smi -q (580, run); Xid 154",
 )
@@ -51,8 +63,8 @@ GSP_TIMEOUT = Message(
     "kernel-gsp-timeout",
     r"Timeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP"
     r"|GSP (?:RM )?heartbeat timed out"
-    r"|GSP task (?:exception|timeout)|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)",
-    ("waiting for RPC", "GSP heartbeat", "GSP RM", "GSP task", "_kgspRpcRecvPoll"),
+    r"|GSP task (?:exception|timeout)|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
+    ("waiting for RPC", "GSP heartbeat", "GSP RM", "GSP task", "_kgspRpcRecvPoll", "_kgspLogXid1"),
     "kernel_gsp.c 525 to 595; NVIDIA/open-gpu-kernel-modules#446",
 )
 REMAP_FAILED = Message(
@@ -143,9 +155,10 @@ API_MISMATCH = Message(
 )
 MODULE_NOT_FOUND = Message(
     "kernel-module-not-found",
-    r"Module nvidia(?:[-_]\w+)? not found(?: in directory (?P<folder>/\S+))?"
+    # Not nvidia_peermem, nvidia-fs and the like: a host can do without them.
+    r"Module nvidia(?:[-_](?:uvm|drm|modeset|current|open|server|\d+)\w*)* not found(?: in directory (?P<folder>/\S+))?"
     r"|modinfo: ERROR: Module .?nvidia\S* not found"
-    r"|Failed to find module '?nvidia",
+    r"|Failed to find module '?nvidia(?:[-_](?:uvm|drm|modeset)\w*)?\b(?![-_])",
     ("Module nvidia", "Module 'nvidia", 'Module "nvidia', "Failed to find module"),
     "kmod tools/modprobe.c; systemd-modules-load",
 )
@@ -215,7 +228,7 @@ NOUVEAU = Message(
     "kernel-nouveau",
     r"NVIDIA probe routine was not called for (?P<count>\d+) device|obtained ownership of the NVIDIA device"
     r"|already bound to (?P<driver>nouveau|vfio-pci|nova_core)|Nouveau kernel driver is currently in use"
-    r"|nouveau [0-9a-f:.]+: NVIDIA \S+ \(|NVRM: nouveau, rivafb",
+    r"|nouveau [0-9a-f:.]+: NVIDIA \S+ \(|NVRM: nouveau, rivafb|\bnouveau\b.{0,12}\bloaded\b.{0,30}\bnvidia\b.{0,12}\bnot loaded",
     (
         "probe routine was not called",
         "obtained ownership of the NVIDIA",

@@ -10,9 +10,10 @@ SHM_FILE = Message(
 )
 SHM_BUS_ERROR = Message(
     "shm-bus-error",
-    r"\bBus error\b.{0,160}?(?:core dumped|shared memory)|killed by signal: Bus error|Signal 7 \(SIGBUS\)|\bSIGBUS\b",
-    ("Bus error", "SIGBUS"),
-    "torch/utils/data/_utils/signal_handling.py; bash; torch elastic",
+    r"\bBus error\b.{0,160}?(?:core dumped|shared memory)|killed by signal: Bus error|Signal 7 \(SIGBUS\)|\bSIGBUS\b|"
+    r"Fatal Python error: Bus error|\bexitcode\s{0,12}: -7\b",
+    ("Bus error", "SIGBUS", "exitcode"),
+    "torch/utils/data/_utils/signal_handling.py; bash; torch elastic; CPython faulthandler",
 )
 GLOO_LOOPBACK = Message(
     "gloo-loopback-fallback",
@@ -133,8 +134,8 @@ ACS_NUMBER = Message(
 )
 STATED_BUSY = Message(
     "stated-gpu-busy",
-    r"\bGPU[- ]?Util(?:i[sz]ation)?\b\W{0,4}(?:is |at |about |approximately )?(?P<percent>9\d|100)\s?%",
-    ("GPU-Util", "GPU util", "GPU Utili"),
+    r"(?:\bGPU[- ]?Util(?:i[sz]ation)?\b|\butilization\.gpu\b)\W{0,4}(?:is |at |about |approximately )?(?P<percent>9\d|100)\s?%",
+    ("GPU-Util", "GPU util", "GPU Utili", "utilization.gpu"),
     "people's own words; nvidia-smi's table has no number on that line",
 )
 STATED_NO_PCIE = Message(
@@ -160,4 +161,42 @@ WRITE_RATE = Message(
     r"\b(?P<gpus>\d{1,2})\s?(?:x\s)?GPUs?\b.{0,60}?\bwrit(?:e|es|ing)\b.{0,40}?\b(?P<rate>\d{1,4}(?:\.\d+)?)\s?GB/s",
     ("GB/s",),
     "people's own measurements",
+)
+
+RAY_CLIENT_MISMATCH = Message(
+    "ray-client-version-mismatch",
+    r"Python minor versions differ between client and server:\s+client is (?P<client>[\d.]{3,12}),\s+"
+    r"server is (?P<server>[\d.]{3,12})|Client Ray installation incompatible with server",
+    ("differ between client and server", "Client Ray installation incompatible"),
+    "ray/util/client/__init__.py _check_versions",
+)
+CUSTOM_AR_FAILED = Message(
+    "custom-allreduce-failed",
+    r"custom_all_reduce\.cuh:\d{1,5} '(?P<error>[^']{3,80})'",
+    ("custom_all_reduce.cuh",),
+    "vllm csrc/custom_all_reduce.cuh CUDACHECK (0.5 to 0.33); sglang sgl-kernel",
+)
+TEST_PASSED = Message(
+    "nccl-tests-passed",
+    r"#\s+Out of bounds values\s*:\s*0 OK",
+    ("Out of bounds values",),
+    "NVIDIA/nccl-tests src/common.cu",
+)
+STATED_LINK = Message(
+    "stated-pcie-link",
+    r"\bpcie\.link\.(?P<what>gen|width)\.current\W{1,4}(?P<now>\d{1,2})\b",
+    ("pcie.link.",),
+    "one property a line, as people copy it out of a query",
+)
+STATED_LINK_MAX = Message(
+    "stated-pcie-link-max",
+    r"\bpcie\.link\.(?P<what>gen|width)\.max\W{1,4}(?P<most>\d{1,2})\b",
+    ("pcie.link.",),
+    "one property a line, as people copy it out of a query",
+)
+NVTOP_LINK = Message(
+    "kernel-nvtop-link",
+    r"PCIe GEN (?P<gen>\d)@ ?(?P<width>\d{1,2})x",
+    ("PCIe GEN",),
+    "nvtop src/interface.c",
 )

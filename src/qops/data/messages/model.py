@@ -7,7 +7,7 @@ GATED = Message(
     r"GatedRepoError|Cannot access gated repo|is (?:a gated repo|gated\. You must|restricted\. You must)|"
     r"Access to model \S+ is restricted|You are trying to access a gated repo|"
     r"(?:401|403) Client Error.{0,80}(?:huggingface|/resolve/|/api/models/)|Invalid user token|Invalid credentials in Authorization|"
-    r"Token is required|LocalTokenNotFoundError|make sure to request access at",
+    r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at",
     (
         "gated",
         "is restricted",
@@ -32,6 +32,13 @@ XET_STALL = Message(
     r"(?:stops? growing|stalled?|stuck at|no progress).{0,120}(?:xet|download)",
     ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",
+)
+DOWNLOAD_STILL = Message(
+    "engine-download-still",
+    r"(?:Fetching \d+ files|\w\.(?:safetensors|gguf|bin|pt)\b|Downloading).{0,160}\|.{0,120}"
+    r"\[(?P<elapsed>(?:\d{1,3}:)?\d{1,2}:\d\d)<\?, +\?(?:B|it)/s",
+    ("?B/s", "?it/s"),
+    "tqdm bars of huggingface_hub: no rate is known when nothing came since the bar was made",
 )
 NO_PARAMETER = Message(
     "engine-no-such-parameter",
@@ -87,6 +94,24 @@ KV_SCALES = Message(
     ("scaling factor", "q_scale 1.0", "Q scale 1.0"),
     "vllm model_executor/layers/quantization/kv_cache.py (0.6 to 0.33); sglang weight loader",
 )
+KV_FP8_NOTE = Message(
+    "engine-kv-fp8-note",
+    r"Using fp8 data type to store kv cache.{0,160}accuracy drop without a proper scaling factor",
+    ("data type to store kv cache",),
+    "vllm/config.py (0.4 to 0.11): printed whenever the KV cache is FP8",
+)
+WEIGHT_LOADING = Message(
+    "engine-weight-loading",
+    r"load_weights\b|weight_loader\b|loaded_weight\b|model_executor/parameter\.py|load_\w{2,40}_weight\b",
+    ("load_weights", "weight_loader", "loaded_weight", "parameter.py", "_weight"),
+    "vllm model_executor/parameter.py, models/*.py; sglang layers/parameter.py",
+)
+DRAFT_HEAD = Message(
+    "engine-draft-head",
+    r"\w{2,40}_mtp\.py|['\"]method['\"]\s*:\s*['\"]\w*mtp|\bmtp\.(?:fc|layers|norm)",
+    ("mtp",),
+    "vllm model_executor/models/qwen3_5_mtp.py; --speculative-config",
+)
 TOOL_PARSER = Message(
     "engine-tool-parser",
     r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
@@ -98,7 +123,7 @@ TOOL_PARSER = Message(
 )
 RAW_TOOL_CALL = Message(
     "engine-raw-tool-call",
-    r"\"content\"\s*:\s*\".{0,400}(?:<tool_call>|<function=|<\|tool_call|\[TOOL_CALLS\])",
+    r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"].{0,400}(?:<tool_call>|<function=|<\|tool_call|\[TOOL_CALLS\])",
     ("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]"),
     "OpenAI chat completion bodies in which the call stayed text",
 )

@@ -86,9 +86,9 @@ NVLS_BIND = Message(
 
 NVLS_CUDA_FAILURE = Message(
     "nccl-nvls-cuda-failure",
-    r"transport/nvls\.cc:\d+ NCCL WARN Cuda failure (?:(?P<error>\d+) )?'(?P<text>[^']*)'",
+    r"transport/nvls\.cc:\d+(?: \(\w{1,60}\))? NCCL WARN Cuda failure (?:(?P<error>\d+) )?'(?P<text>[^']*)'",
     ("transport/nvls.cc",),
-    "libnccl 2.18 (no number) to 2.27, nvls.cc (CUCHECK)",
+    "libnccl 2.18 (no number) to 2.27, 2.30 and later (with the function), nvls.cc (CUCHECK)",
 )
 
 MULTICAST_STATE = Message(
@@ -120,16 +120,17 @@ P2P_DISABLED_BETWEEN = Message(
 
 CUDA_FAILURE = Message(
     "nccl-cuda-failure",
-    r"(?P<where>[\w/]{1,60}\.(?:cc|h|cu):\d+) NCCL WARN Cuda failure (?:(?P<error>\d+) )?'(?P<text>[^']*)'",
+    r"(?:(?P<where>[\w/]{1,60}\.(?:cc|h|cu):\d+)(?: \(\w{1,60}\))? )?NCCL WARN Cuda failure (?:(?P<error>\d+) )?'(?P<text>[^']*)'",
     ("NCCL WARN Cuda failure",),
     "libnccl 2.18.3 (no number), 2.21.5 and later (CUCHECK and CUDACHECK with a number)",
 )
 
 PEER_ACCESS_217 = Message(
     "nccl-peer-access-217",
-    r"shm\.cc:\d+ NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'",
+    r"(?P<where>shm\.cc:\d+(?: \(\w{1,60}\))? NCCL WARN )?"
+    r"Cuda failure 217 'peer access is not supported between these two devices'",
     ("Cuda failure 217",),
-    "NCCL 2.26/2.27 transport/shm.cc with cuMem host buffers on drivers before 580",
+    "NCCL 2.26/2.27 transport/shm.cc with cuMem host buffers on drivers before 580; without a place as torch's last error",
 )
 
 PEER_MAP_ALIGNMENT = Message(
@@ -168,6 +169,14 @@ CONNECTION_RESET = Message(
     "libnccl socket.cc",
 )
 
+CONNECT_FAILED = Message(
+    "nccl-connect-failed",
+    r"NCCL WARN .{0,200}?(?:Connect to \S{3,60} failed|Call to connect.{0,80}? failed)\s*:\s*(?:Connection (?:timed out|refused)|"
+    r"No route to host|Network is unreachable|Software caused connection abort)",
+    ("Connect to ", "Call to connect"),
+    "libnccl socket.cc, 2.3 to 2.32",
+)
+
 UNHANDLED = Message(
     "nccl-unhandled",
     r"nccl(?:UnhandledCudaError|SystemError|InternalError|RemoteError|InvalidUsage|InvalidArgument)\b"
@@ -189,9 +198,9 @@ UNHANDLED = Message(
 
 RAS_PORT_BUSY = Message(
     "nccl-ras-port-busy",
-    r"ras/(?:client_support|ras)\.cc:\d+ NCCL WARN Call to bind failed\s*:\s*Address already in use",
+    r"ras/(?:client_support|ras)\.cc:\d+(?: \(\w{1,60}\))? NCCL WARN Call to bind failed\s*:\s*Address already in use",
     ("Call to bind failed",),
-    "libnccl 2.24 and later, ras/client_support.cc",
+    "libnccl 2.24 and later (2.30: with the function), ras/client_support.cc",
 )
 
 COLLECTIVE_MISMATCH = Message(
@@ -207,4 +216,77 @@ VERSION_MISMATCH = Message(
     r"Mismatched NCCL version detected",
     ("Mismatched NCCL version",),
     "NVIDIA/nccl src/init.cc",
+)
+
+MISMATCHED_COLLECTIVE = Message(
+    "nccl-mismatched-collective",
+    r"Mismatched collective detected",
+    ("Mismatched collective detected",),
+    "NCCL 2.4 to 2.6, init.cc",
+)
+
+GPU_PAGE_FAULT = Message(
+    "iommu-gpu-page-fault",
+    r"nvidia (?P<gpu>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): AMD-Vi: Event logged \[IO_PAGE_FAULT",
+    ("IO_PAGE_FAULT",),
+    "linux drivers/iommu/amd/iommu.c amd_iommu_report_page_fault: the device's driver stands before it",
+)
+
+BOOTSTRAP_USING = Message(
+    "nccl-bootstrap-using",
+    r"(?P<host>[\w.-]{1,80}):\d{1,10}:\d{1,10} \[-?\d{1,4}\] NCCL INFO Bootstrap ?: Using (?:\[\d{1,3}\])?"
+    r"(?P<name>[^\s:<]{1,40}):(?P<address>[^\s<]{2,60})",
+    ("Bootstrap : Using", "Bootstrap: Using"),
+    "libnccl bootstrap.cc: `Bootstrap : Using` to 2.26, `Bootstrap: Using` from 2.27",
+)
+
+NODES = Message(
+    "nccl-nodes",
+    r"\bcomm 0x[0-9a-f]{1,16} rank \d{1,7} n[rR]anks \d{1,7} nNodes (?P<nodes>\d{1,6})\b",
+    (" nNodes ",),
+    "libnccl 2.19 and later, init.cc",
+)
+
+PLUGIN_ABSENT = Message(
+    "nccl-plugin-absent",
+    r"(?:NET|PROFILER|TUNER|ENV|GIN|RMA)/Plugin ?: ?(?:Could not find|No plugin found|Using internal|Failed to find|"
+    r"Plugin load .{0,40}returned|dlerror)",
+    ("/Plugin",),
+    "libnccl plugin/*.cc, 2.4 to 2.32: NCCL goes on with what it has built in",
+)
+
+NO_MULTICAST = Message(
+    "nccl-no-multicast",
+    r"NVLS multicast support is not available on dev",
+    ("NVLS multicast support is not available",),
+    "libnccl nvls.cc",
+)
+
+NETWORK_OF_HOST = Message(
+    "nccl-network-of-host",
+    r"(?P<host>[\w.-]{1,80}):\d{1,10}:\d{1,10} \[-?\d{1,4}\] NCCL INFO Using network (?P<name>\w{1,40})",
+    ("Using network ",),
+    "libnccl net.cc",
+)
+
+PLUGIN_OF_HOST = Message(
+    "nccl-net-plugin-of-host",
+    r"(?P<host>[\w.-]{1,80}):\d{1,10}:\d{1,10} \[-?\d{1,4}\] NCCL INFO (?:Plugin Path ?: (?P<path>\S{1,200})|"
+    r"NET/Plugin ?: ?(?:Could not find|No plugin found))",
+    ("Plugin Path", "NET/Plugin"),
+    "libnccl net.cc, plugin/net.cc; the path is printed by NVIDIA's RDMA plug-in",
+)
+
+VERSION_OF_HOST = Message(
+    "nccl-version-of-host",
+    r"(?P<host>[\w.-]{1,80}):\d{1,10}:\d{1,10} \[-?\d{1,4}\] NCCL INFO NCCL version (?P<version>\d{1,3}\.\d{1,3}\.\d{1,3})",
+    ("NCCL INFO NCCL version",),
+    "libnccl 2.24 and later, init.cc",
+)
+
+PACKAGE = Message(
+    "nccl-package",
+    r"^\s*(?P<package>nvidia-nccl-cu\d{2})\s?(?:==|\s)\s?(?P<version>\d{1,3}\.\d{1,3}\.\d{1,3})\s*$",
+    ("nvidia-nccl-cu",),
+    "pip freeze, pip list",
 )

@@ -5,9 +5,10 @@ from qops.evidence.message import Message
 MEMLOCK_VERBS = Message(
     "ibv-cannot-allocate",
     r"(?P<call>ibv_(?:reg_mr|reg_dmabuf_mr|create_|alloc_pd)\w{0,20})\b(?:\(.{0,120}?\))?[^:]{0,10}failed"
-    r"(?:\s*:| with error) (?P<error>Cannot allocate\s*memory)",
-    ("ibv_reg_", "ibv_create_", "ibv_alloc_pd"),
-    "libnccl 2.32.3 ibvwrap.cc (`Call to ibv_reg_mr_iova2 failed with error …`); UCX ib_md.c",
+    r"(?:\s*:| with error) (?P<error>Cannot allocate\s*memory)|"
+    r"Unable to register memory\b.{0,120}?Cannot allocate memory",
+    ("ibv_reg_", "ibv_create_", "ibv_alloc_pd", "Unable to register memory"),
+    "libnccl 2.32.3 ibvwrap.cc (`Call to ibv_reg_mr_iova2 failed with error …`); UCX ib_md.c; aws-ofi-nccl",
 )
 MEMLOCK_UCX = Message(
     "ucx-memlock",
@@ -25,10 +26,10 @@ MODIFY_QP = Message(
 )
 IB_COMPLETION = Message(
     "nccl-ib-completion",
-    r"NET/IB(?:/GIN)?\s*:\s*Got completion from peer (?P<peer>\S+) with (?:status=|error )"
+    r"NET/IB(?:/GIN)?\s*:\s*Got completion (?:from peer (?P<peer>\S+) )?with (?:status=|error )"
     r"(?:\w+\()?(?P<status>\d+)\)?.{0,200}?vendor[ _]err[ =](?P<vendor>\d+)(?:.{0,300}?hca (?P<hca>\S+))?",
-    ("Got completion from peer",),
-    "libnccl net_ib.cc: `with error N` to 2.17, `with status=N` from 2.18, `status=NAME(N)` in 2.30 and later",
+    ("Got completion from peer", "Got completion with"),
+    "libnccl net_ib.cc: without the peer to 2.8, `with error N` to 2.17, `with status=N` from 2.18, `status=NAME(N)` in 2.30 and later",
 )
 HINT_GID = Message(
     "nccl-hint-gid",
@@ -65,7 +66,7 @@ MTU_TOO_LONG = Message(
 )
 IB_QUEUE_PAIR = Message(
     "nccl-ib-queue-pair",
-    r"NET/IB\s?: .{0,60}\bmtu (?P<mtu>[1-5])\b.{0,20}\bGID (?P<index>\d{1,3}) "
+    r"NET/IB\s?: .{0,60}\bmtu (?P<mtu>[1-5])\b.{0,160}?\bGID (?P<index>\d{1,3}) "
     r"\((?P<subnet>[0-9A-Fa-f]{1,16})/(?P<interface>[0-9A-Fa-f]{1,16})\)",
     ("NET/IB:", "NET/IB :"),
     "libnccl net_ib.cc, `mtu` is enum ibv_mtu (3 is 1024, 5 is 4096), the GID in two numbers of the host's byte order",
@@ -81,4 +82,29 @@ NETDEV = Message(
     r"^\s*(?P<device>[\w.-]+) port (?P<port>\d+) ==> (?P<interface>[\w.@-]+) \((?P<state>Up|Down)\)",
     (" ==> ",),
     "MLNX_OFED ibdev2netdev",
+)
+
+DEVICE_NOT_OPENED = Message(
+    "nccl-rdma-device-not-opened",
+    r"NET/IB\s*:\s*Unable to open device (?P<device>[\w.-]{1,40})",
+    ("Unable to open device",),
+    "libnccl net_ib.cc",
+)
+NO_VERBS_LIBRARY = Message(
+    "nccl-no-verbs-library",
+    r"Failed to open libibverbs\.so",
+    ("Failed to open libibverbs.so",),
+    "libnccl ibvsymbols.cc",
+)
+SOCKET_OVER_IB = Message(
+    "nccl-socket-over-ib",
+    r"NET/Socket\s*:\s*Using .{0,400}?\[\d{1,2}\](?P<interface>ib\w{1,30}):",
+    ("NET/Socket : Using", "NET/Socket: Using"),
+    "libnccl net_socket.cc; IP over InfiniBand names its interfaces ib…",
+)
+SOCKET_IN_USE = Message(
+    "nccl-network-socket",
+    r"Using network Socket\b",
+    ("Using network Socket",),
+    "libnccl net.cc",
 )

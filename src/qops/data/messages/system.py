@@ -36,6 +36,24 @@ DRIVER_UNREACHABLE = Message(
     ),
     "nvidia-smi; libnvidia-container; torch/cuda/__init__.py",
 )
+ADAPTER_FAILED = Message(
+    "system-adapter-failed",
+    r"RmInitAdapter failed|rm_init_adapter failed",
+    ("RmInitAdapter failed", "rm_init_adapter failed"),
+    "open-gpu-kernel-modules kernel-open/nvidia/nv.c, src/nvidia/arch/nvalloc/unix/src/osinit.c",
+)
+NO_SWITCH = Message(
+    "system-no-nvswitch",
+    r"query NVSwitch device information .{0,80}NV_WARN_NOTHING_TO_DO",
+    ("NV_WARN_NOTHING_TO_DO",),
+    "nv-fabricmanager on a machine without NVSwitch: NVIDIA/gpu-operator#610",
+)
+GPU_IN_ERROR = Message(
+    "system-gpu-in-error",
+    r"^\|.*\bERR!.*\|",
+    ("ERR!",),
+    "nvidia-smi: the plain table prints ERR! for what a GPU does not answer",
+)
 NO_DEVICES = Message("system-no-devices", r"^\W*No devices were found", ("No devices were found",), "nvidia-smi")
 GPU_LISTED = Message(
     "system-gpu-listed",
@@ -62,9 +80,15 @@ THERMAL_ACTIVE = Message(
 )
 THERMAL_COUNTER = Message(
     "system-thermal-counter",
-    r"(?P<which>[HS]W) Thermal Slowdown\s*:\s*(?P<us>\d{1,18}) us",
+    r"(?P<which>[HS]W) Thermal Slowdown\s*:\s*(?:(?P<us>\d{1,18}) us|(?P<seconds>\d{1,9}(?:\.\d+)?) s)\b",
     ("Thermal Slowdown",),
     "nvidia-smi -q section Clocks Event Reasons Counters; ollama/ollama#13552",
+)
+REMAP_PENDING = Message(
+    "system-remap-pending",
+    r"\bremapped rows?\b.{0,60}\bpending\W{1,4}(?:yes|true)\b",
+    ("pending",),
+    "people's own words; nvidia-smi -q has two lines for it",
 )
 POWER_BRAKE = Message(
     "system-power-brake",
@@ -152,9 +176,10 @@ DEVICE_NODE_MISSING = Message(
     "system-device-node-missing",
     r"(?:gathering device information while adding|lstat|\bstat|open|cannot access)\b.{0,60}/dev/nvidia[\w-]*.{0,4}: "
     r"[Nn]o such file|ConditionPathExists=/dev/nvidia\S* was not met"
-    r"|failed to (?:generate|create) .{0,30}CDI.{0,60}Driver Not Loaded",
-    ("/dev/nvidia", "CDI"),
-    "moby; systemd; NVIDIA/nvidia-docker#288; NixOS/nixpkgs#451912",
+    r"|failed to (?:generate|create) .{0,30}CDI.{0,160}(?:Driver[ _]Not[ _]Loaded|failed to initialize NVML)"
+    r"|nvidia-cdi-refresh\.service: Failed with result",
+    ("/dev/nvidia", "CDI", "nvidia-cdi-refresh.service: Failed"),
+    "moby; systemd; NVIDIA/nvidia-docker#288; NixOS/nixpkgs#451912; NVIDIA/nvidia-container-toolkit#1611",
 )
 RESTART_POLICY = Message(
     "system-restart-policy",
@@ -195,6 +220,21 @@ LIBRARY_LOAD_FAILED = Message(
 )
 
 # --- services and packages ---
+PROGRAM_FAILED = Message(
+    "system-program-failed",
+    r"Traceback \(most recent call last\)|Segmentation fault|\(core dumped\)|Fatal Python error|"
+    r"terminate called after throwing|died unexpectedly|Main process exited, code=(?:exited, status=(?!0/)|killed|dumped)",
+    (
+        "Traceback (most recent",
+        "Segmentation fault",
+        "core dumped",
+        "Fatal Python error",
+        "terminate called after",
+        "died unexpectedly",
+        "Main process exited",
+    ),
+    "Python; bash; libstdc++; vllm v1/executor/multiproc_executor.py; systemd src/core/service.c",
+)
 ORDERING_CYCLE = Message(
     "system-ordering-cycle",
     r"(?P<unit>[\w@.\\-]{1,120}): Found ordering cycle(?: on|:) (?P<on>[\w@.\\-]+)"
@@ -223,4 +263,16 @@ EXIT_KILLED = Message(
     r"|signal 9\b|SIGKILL|code=killed, status=9|died with <Signals\.SIGKILL",
     ("exit", "(137)", "signal 9", "SIGKILL", "status=9"),
     "docker; torch elastic; systemd; Python subprocess",
+)
+NOT_PERMITTED = Message(
+    "kernel-insert-not-permitted",
+    r"could not insert '?nvidia\w*'?: Operation not permitted",
+    ("Operation not permitted",),
+    "kmod under lockdown",
+)
+KEY_NOT_ENROLLED = Message(
+    "kernel-key-not-enrolled",
+    r"\.(?:pub|der|crt|pem)\b.{0,20}\bis not enrolled",
+    ("is not enrolled",),
+    "mokutil --test-key (src/mokutil.c)",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qops.errors import UsageError
 from qops.lab.docker import Container, Docker
-from qops.lab.engine import layer, unit
+from qops.lab.engine import unit
 from qops.lab.errors import LabError
 from qops.lab.place import Place, Say, locked
 
@@ -19,23 +19,24 @@ RANKS = (1, 2)  # the models' heads can be split so, and a practice machine has 
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """The engine of one host: its state (serving, starting, failed, stopped, none) and what its log says last."""
+    """The engine of one host: its state, and what its log says last.
+
+    `silent` is one whose /health is well and which gives no token; `none`, a host made without an engine.
+    """
 
     host: str
     state: str
     stage: str
 
 
-def start(place: Place, container: Container, ranks: int, say: Say) -> float:
+def start(place: Place, container: Container, ranks: int, model: str, say: Say) -> float:
     """Start the engine with `ranks` tensor-parallel ranks and wait until it answers; return the seconds it took."""
     began = time.monotonic()
     with locked(place, say) as lock:
         docker = Docker((lock,))
         require(docker, container)
-        if not layer.is_whole(docker):
-            raise UsageError("the engine has not been built yet", "qops lab engine build (2 to 5 minutes, 3 GB)")
         _refuse_second(docker, container)
-        _ask(docker, container, "start", str(ranks))
+        _ask(docker, container, "start", str(ranks), model)
         _wait(docker, container, say)
     return time.monotonic() - began
 
@@ -76,7 +77,7 @@ def _refuse_second(docker: Docker, container: Container) -> None:
     # Each takes 3 to 5 GB and both cores; a second one makes both too slow to be of use.
     others = [one for one in docker.containers(container.lab) if one.name != container.name]
     for one in status(others):
-        if one.state in {"serving", "starting"}:
+        if one.state in {"serving", "silent", "starting"}:
             raise UsageError(
                 f"the engine of {one.host} runs, and there is one at a time", f"qops lab engine stop {one.host}"
             )
@@ -89,7 +90,7 @@ def _wait(docker: Docker, container: Container, say: Say) -> None:
         state = _ask(docker, container, "state")
         if state == "serving":
             break
-        if state != "starting":
+        if state not in {"starting", "silent"}:
             raise LabError(
                 f"the engine of {container.host} {state}: {_ask(docker, container, 'stage')}",
                 f"qops lab ssh {container.host} -- journalctl -u vllm --no-pager | qops diagnose serve --from -",
@@ -103,8 +104,6 @@ def _wait(docker: Docker, container: Container, say: Say) -> None:
             told = now
             say(f"{container.host}: engine starting, {now - began:.0f} s: {_ask(docker, container, 'stage')}")
         time.sleep(ASK_EVERY_S)
-    say(f"{container.host}: engine up, asking for a first answer")
-    _ask(docker, container, "ready")
 
 
 def _ask(docker: Docker, container: Container, *words: str) -> str:

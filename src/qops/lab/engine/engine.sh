@@ -1,8 +1,8 @@
 #!/bin/sh
 # qops-lab-engine: the practice engine of this host, for `qops lab engine` and for the lab's faults.
-#   start [TP]    let it serve, at boot too, with TP tensor-parallel ranks; returns at once
+#   start [TP [MODEL]]  let it serve, at boot too, with TP tensor-parallel ranks; returns at once
 #   stop          stop it, and do not start it at boot
-#   state         serving, starting, failed or stopped
+#   state         serving, silent (well by its own account, and no token comes), starting, failed or stopped
 #   stage         what its log says last
 #   ready [S]     wait until it has answered a chat completion; at most S seconds (240)
 #   failed [S]    wait until it has failed, or ended; at most S seconds (120)
@@ -15,7 +15,6 @@ drop=/etc/systemd/system/$unit.d
 here=http://127.0.0.1:8000
 
 fail() { echo "qops-lab-engine: $*" >&2; exit 1; }
-main_pid() { systemctl show -p MainPID --value $unit; }
 
 # Another program may answer on the port: the engine serves only if it is the unit's own.
 answers() {
@@ -26,14 +25,22 @@ answers() {
 
 state() {
   case $(systemctl is-active $unit) in
-    active) if answers; then echo serving; else echo starting; fi ;;
+    active)
+      if ! answers; then echo starting
+      elif ask 1 10 >/dev/null; then echo serving
+      else echo silent
+      fi ;;
     activating|reloading|deactivating) echo starting ;;
     failed) echo failed ;;
     *) if [ "$(systemctl is-enabled $unit 2>/dev/null)" = enabled ]; then echo failed; else echo stopped; fi ;;
   esac
 }
 
-stage() { journalctl -u $unit -n 40 -o cat --no-pager | grep -v '^ *$' | tail -n 1 | cut -c 1-160; }
+# Of vLLM's own lines what follows `[file.py:N] `; who asked for what is no stage of anything.
+stage() {
+  journalctl -u $unit -n 100 -o cat --no-pager | grep -vE '^ *$|HTTP/1.1"|Route: |ulimit|^ERROR: *$' | tail -n 1 \
+    | sed -E 's/^\(.*pid=[0-9]+\) ([A-Z]+ [0-9: -]+\[[^]]*\])? *//' | cut -c 1-120
+}
 
 # The model's name is the folder's, whatever the fault of the day has put in its place.
 ask() {
@@ -46,8 +53,8 @@ ready() {
   end=$(($(date +%s) + ${1:-240}))
   while [ "$(date +%s)" -lt $end ]; do
     case $(state) in
-      serving) ask 2 60 >/dev/null && return 0 ;;
-      starting) ;;
+      serving) return 0 ;;
+      starting|silent) ;;
       *) fail "the engine does not start: journalctl -u vllm; it said: $(stage)" ;;
     esac
     sleep 1
@@ -64,6 +71,17 @@ failed() {
   fail "the engine runs, and should have failed"
 }
 
+# The first drop-in, so that the faults' come after it. The hybrid model's code imports torchvision: see install.sh.
+settle() {
+  [ -e "/opt/vllm/models/$2" ] || fail "there is no model $2; there are: $(cd /opt/vllm/models && echo *)"
+  mkdir -p $drop
+  {
+    echo '[Service]'
+    echo "Environment=TENSOR_PARALLEL=$1 MODEL=/opt/vllm/models/$2"
+    case $2 in *qwen3-5*) echo 'Environment=PYTHONPATH=/opt/vllm/stubs' ;; esac
+  } >$drop/00-lab.conf
+}
+
 # Not `restart`: it would wait for connections that a hung engine never closes, until the unit's time is up.
 again() {
   systemctl daemon-reload
@@ -76,7 +94,7 @@ again() {
 case ${1-} in
   start)
     [ -e /opt/vllm/whole ] || fail "this host has no engine yet: qops lab engine build"
-    [ -z "${2-}" ] || echo "TENSOR_PARALLEL=$2" >/etc/qops-lab/engine.env
+    [ -z "${2-}" ] || settle "$2" "${3-tiny-qwen3}"
     again ;;
   stop) systemctl disable --quiet $unit; systemctl kill -s KILL $unit 2>/dev/null; systemctl stop $unit; systemctl reset-failed $unit 2>/dev/null; true ;;
   state) state ;;

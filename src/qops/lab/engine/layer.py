@@ -1,5 +1,6 @@
 """The engine layer: one Docker volume with vLLM, its Python and its models, which hosts mount read-only."""
 
+import functools
 import hashlib
 import shutil
 import subprocess
@@ -27,10 +28,14 @@ _PREFIX = "qops-lab-engine-"
 _INSIDE = Path(__file__).parent / "inside"
 
 
+@functools.cache
+def _scripts() -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted(_INSIDE.iterdir()) if path.is_file())
+
+
 def volume() -> str:
     """Return the volume's name; it changes with what the layer is made of."""
-    scripts = [path.read_bytes() for path in sorted(_INSIDE.iterdir()) if path.is_file()]
-    recipe = repr((VERSION, MODELS, BASE.tag, scripts))
+    recipe = repr((VERSION, MODELS, BASE.tag, list(_scripts())))
     return f"{_PREFIX}{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
@@ -131,7 +136,7 @@ def _fill(docker: Docker, place: Place, own: pip.Pip, say: Say) -> None:
         ]  # fmt: skip
         status = _run(docker, command, log, say)
         if status != 0:
-            raise _failure(log.read_text(encoding="utf-8", errors="replace"), status)
+            raise failure(log.read_text(encoding="utf-8", errors="replace"), status)
 
 
 def _run(docker: Docker, command: list[str], log: Path, say: Say) -> int:
@@ -147,7 +152,7 @@ def _run(docker: Docker, command: list[str], log: Path, say: Say) -> int:
                     return process.wait(SAY_EVERY_S)
                 except subprocess.TimeoutExpired:
                     waited = time.monotonic() - began
-                    say(f"engine: {waited:.0f} s, {_doing(log.read_text(encoding='utf-8', errors='replace'))}")
+                    say(f"engine: {waited:.0f} s, {doing(log.read_text(encoding='utf-8', errors='replace'))}")
                     if waited > BUILD_S:
                         raise LabError(f"the engine layer is not done after {BUILD_S} s") from None
         finally:
@@ -158,14 +163,16 @@ def _run(docker: Docker, command: list[str], log: Path, say: Say) -> int:
             process.wait()
 
 
-def _doing(log: str) -> str:
+def doing(log: str) -> str:
+    """Return what the build does, from what it has printed."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     step = next((line.removeprefix("step: ") for line in reversed(lines) if line.startswith("step: ")), "starting")
     last = next((line for line in reversed(lines) if line[0].isalpha() and not line.startswith("WARNING")), "")
     return step if not last or last.startswith("step: ") else f"{step}: {last[:70]}"
 
 
-def _failure(log: str, status: int) -> LabError:
+def failure(log: str, status: int) -> LabError:
+    """Return why the build failed, from what it has printed."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     if "No space left on device" in log:

@@ -38,7 +38,7 @@ def here() -> Pip:
     for python in (sys.executable, shutil.which("python3")):
         if python and (folder := _folder(python)):
             environment = {**_from_environment(os.environ), **settings(_listed(python))}
-            return Pip(folder, environment, tuple(dict.fromkeys(_files(environment.values()))))
+            return Pip(folder, environment, tuple(dict.fromkeys(files(environment.values()))))
     raise LabError("the engine is installed with pip, which is not here", "apt-get install python3-pip")
 
 
@@ -71,7 +71,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in _ENVIRONMENT if environment.get(name)}
 
 
-def _files(values: Iterable[str]) -> Iterator[Path]:
+def files(values: Iterable[str]) -> Iterator[Path]:
+    """Yield what settings name on this machine's disk: an index with the files beside it, wheels, certificates."""
     for value in values:
         for word in value.split():
             path = Path(unquote(urlsplit(word).path) if word.startswith("file:") else word)

@@ -9,12 +9,11 @@ SERVED = "tiny"  # the model's name on the API, whichever model it is
 PROGRAM = "/opt/qops-lab/engine"
 COMMAND = "/usr/local/bin/qops-lab-engine"
 UNIT_FILE = "/etc/systemd/system/vllm.service"
-SETTINGS = "/etc/qops-lab/engine.env"
 
-# --enforce-eager: without it the first start compiles for half a minute. The share of the memory is checked at the
-# start against what is free, and the cache is sized by VLLM_CPU_KVCACHE_SPACE (GiB) alone. Two ranks on two cores
-# cannot be bound to a NUMA node each. A hang stays as it is for an hour, so that one can look at it: vLLM's own
-# limit is 300 s. Restart=no, so that what a fault did stays to be seen; a unit for real use would restart.
+# --enforce-eager, and no TorchDynamo: compiling takes half a minute, and a compiler that practice hosts have not.
+# The share of the memory is checked at the start against what is free; the cache has VLLM_CPU_KVCACHE_SPACE GiB.
+# Two ranks on two cores cannot be bound to a NUMA node each. A hang stays for an hour, so that one can look at it:
+# vLLM's own limit is 300 s. Restart=no, so that what a fault did stays to be seen; a unit for real use restarts.
 UNIT = f"""[Unit]
 Description=qops-lab engine: the real vLLM {VERSION}, on the CPU, with a tiny model of random weights
 Documentation=file:/etc/motd
@@ -34,9 +33,8 @@ Environment=VLLM_CPU_KVCACHE_SPACE=1
 Environment=VLLM_CPU_OMP_THREADS_BIND=nobind
 Environment=OMP_NUM_THREADS=1
 Environment=VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3600
-Environment=PYTHONPATH={MOUNT}/stubs
+Environment=TORCHDYNAMO_DISABLE=1
 Environment=PYTHONDONTWRITEBYTECODE=1
-EnvironmentFile=-{SETTINGS}
 ExecStart={MOUNT}/bin/vllm serve ${{MODEL}} --served-model-name {SERVED} --port {PORT} --enforce-eager \\
   --tensor-parallel-size ${{TENSOR_PARALLEL}} --max-model-len ${{MAX_MODEL_LEN}} --gpu-memory-utilization 0.2 \\
   --max-num-seqs 8 $EXTRA_FLAGS

@@ -11,11 +11,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from . import clock, faults, hardware, persistence, procfs, settle, store, sysfs
+from . import clock, faults, hardware, kmod, persistence, procfs, settle, store, sysfs
 from .tree import Tree
-
-# What the driver forgets when it is unloaded.
-_VOLATILE = ("power_limit", "locked_clocks", "persistence")
 
 
 def boot(here: hardware.Hardware) -> list[str]:
@@ -37,7 +34,7 @@ def boot(here: hardware.Hardware) -> list[str]:
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.rmtree(store.var() / "settled", ignore_errors=True)
     settle.settle(Tree(root))
-    state = {key: value for key, value in store.state().items() if key not in _VOLATILE}
+    state = {key: value for key, value in store.state().items() if key not in kmod.VOLATILE}
     state["booted"] = clock.now()
     store.write_json(store.var() / "state.json", state)
     return problems

@@ -14,6 +14,9 @@ NO_DRIVER = (
     "Make sure that the latest NVIDIA driver is installed and running.\n\n"
 )
 NOTHING = "none"  # what stands for a driver that is not installed
+# How the two flavours of the module name themselves, and their licence.
+MODULES = {"open": "Open Kernel Module for {}", "proprietary": "{} Kernel Module"}
+LICENCES = {"open": "Dual MIT/GPL", "proprietary": "NVIDIA"}
 MISMATCH_STATUS = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH
 NO_DRIVER_STATUS = 9  # NVML_ERROR_DRIVER_NOT_LOADED
 
@@ -33,6 +36,12 @@ def installed(hardware: Hardware, part: str) -> str:
     file it is the scenario's.
     """
     return store.read_line(store.var() / ("driver-" + part)) or hardware.driver
+
+
+def flavour() -> str:
+    """Return the flavour of the installed module, `open` or `proprietary`; the stand-in packages write it."""
+    found = store.read_line(store.var() / "driver-flavour")
+    return found if found in MODULES else "open"
 
 
 def versions(hardware: Hardware, planted: faults.Faults) -> Versions:

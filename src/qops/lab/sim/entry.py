@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from . import boot, kernel_log, load_switch, pci, rdma, settle
+from . import boot, kernel_log, kmod, load_switch, pci, rdma, settle
 from .smi import cli
 
 _PIPE = 141  # what a shell sees of a tool that SIGPIPE ended
@@ -16,6 +16,10 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "nvidia-smi": cli.main,
     "lspci": pci.main,
     "dmesg": kernel_log.main,
+    "modprobe": kmod.modprobe,
+    "rmmod": kmod.rmmod,
+    "lsmod": kmod.lsmod,
+    "modinfo": kmod.modinfo,
     "qops-lab-boot": boot.main,
     "qops-lab-settle": settle.main,
     "qops-lab-load": load_switch.main,

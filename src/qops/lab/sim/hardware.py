@@ -6,11 +6,14 @@ import hashlib
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import store
 from .boards import BOARDS, Board
+
+# What nvidia-smi names as CUDA version with a branch that was installed over the scenario's.
+_CUDA = {"580": "13.0", "590": "13.1", "595": "13.2", "610": "13.3"}
 
 
 @dataclass(frozen=True)
@@ -231,4 +234,8 @@ def read(raw: Mapping[str, Any], host: str) -> Hardware:
 def load() -> Hardware | None:
     """Read this host's hardware; `None` where no scenario was put."""
     raw = store.read_json(store.etc() / "hardware.json")
-    return read(raw, str(raw.get("host") or socket.gethostname())) if raw else None
+    if not raw:
+        return None
+    found = read(raw, str(raw.get("host") or socket.gethostname()))
+    branch = store.read_line(store.var() / "driver-library").split(".")[0]
+    return replace(found, cuda=_CUDA[branch]) if branch in _CUDA else found

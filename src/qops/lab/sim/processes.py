@@ -26,13 +26,18 @@ class Process:
     memory: int
 
 
-def _titles() -> Iterator[tuple[int, str]]:
+def commands() -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the number and the command line of each process."""
     for folder in Path(os.environ.get("QOPS_LAB_PROC", "/proc")).glob("[0-9]*"):
         try:
             command = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        yield int(folder.name), command.split(b"\0", 1)[0].decode("utf-8", "replace").strip()
+        yield int(folder.name), tuple(command.decode("utf-8", "replace").split("\0"))
+
+
+def _titles() -> Iterator[tuple[int, str]]:
+    return ((pid, words[0].strip()) for pid, words in commands())
 
 
 def running(hardware: Hardware) -> tuple[Process, ...]:

@@ -122,7 +122,8 @@ def _params(hardware: Hardware, system: Path) -> str:
     return text
 
 
-def _driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path) -> None:
+def load_driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path) -> None:
+    """Write what the driver's modules show once they are loaded; nothing but an empty list where there is none."""
     if planted.has(faults.NO_MODULE) or driver.installed(hardware, "module") == driver.NOTHING:
         tree.put("/proc/modules", "")
         return
@@ -131,10 +132,10 @@ def _driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path
     builder = given.get("builder", "dvs-builder@U22-I3-AM25-28-3")
     machine = "aarch64" if hardware.arch == "aarch64" else "x86_64"
     gcc = given.get("gcc", "gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04) ")
+    flavour = driver.MODULES[driver.flavour()].format(machine)
     tree.put(
         "/proc/driver/nvidia/version",
-        f"NVRM version: NVIDIA UNIX Open Kernel Module for {machine}  {version}  Release Build  ({builder})  \n"
-        f"GCC version:  {gcc}\n",
+        f"NVRM version: NVIDIA UNIX {flavour}  {version}  Release Build  ({builder})  \nGCC version:  {gcc}\n",
     )
     tree.put("/proc/driver/nvidia/params", _params(hardware, system))
     tree.put("/proc/modules", "".join(f"{name} {size} - - Live {at} (O)\n" for name, size, at in _MODULES))
@@ -190,4 +191,4 @@ def lay_out(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path
         tree.put("/dev/infiniband/rdma_cm", "")
         for nic in hardware.nics:
             tree.put(f"/dev/infiniband/uverbs{nic.index}", "")
-    _driver(tree, hardware, planted, system)
+    load_driver(tree, hardware, planted, system)

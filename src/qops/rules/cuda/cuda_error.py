@@ -29,6 +29,7 @@ def cuda_error(logs: Logs, results: CudaResults | None) -> Iterator[Found]:
         cuda.NO_KERNEL_IMAGE,
         cuda.ILLEGAL_ACCESS,
         cuda.ECC_UNCORRECTABLE,
+        cuda.DEVICE_NOT_INFERRED,
     )
     numbers = tuple(r for r in results.results if r.code) if results else ()
     if not hits and not numbers:

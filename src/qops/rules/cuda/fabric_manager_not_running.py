@@ -1,5 +1,6 @@
 """CUD006: an NVSwitch machine without a running fabric manager."""
 
+import re
 from collections.abc import Iterator
 
 from qops.data.messages import system
@@ -8,6 +9,9 @@ from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import CudaResults
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+# Names of boards that are never on an NVSwitch baseboard.
+CARD = re.compile(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G?|A16|A30|A40|GB10)\b")
 
 
 @rule(
@@ -30,8 +34,12 @@ def fabric_manager_not_running(
     complete = quotes(logs.find(system.FABRIC_COMPLETED), 1) or tuple(
         g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed"
     )
+    absent = quotes(logs.find(system.NO_SWITCH), 1)
     if down and complete and not refused and not version:
         yield RuledOut("the fabric is complete, so this machine needs no fabric manager of its own", complete[:1])
+    elif down and not refused and not version and (absent or _no_switches(gpus)):
+        because = "the fabric manager finds no NVSwitch" if absent else "these GPUs are not on an NVSwitch baseboard"
+        yield RuledOut(f"{because}: such a machine needs no manager", absent or down[:1])
     elif down:
         yield Found(
             subject="host",
@@ -59,3 +67,8 @@ def fabric_manager_not_running(
                 message="CUDA answers 802 (system not yet initialized): the NVSwitch fabric was not set up",
                 evidence=refused,
             )
+
+
+def _no_switches(gpus: Gpus | None) -> bool:
+    names = [g.name for g in gpus.gpus] if gpus else []
+    return bool(names) and all(CARD.search(name) for name in names)

@@ -26,13 +26,16 @@ FAULTS = ("13", "31")  # Xid: graphics exception, page fault
 def kernel_bug_illegal_access(logs: Logs, results: CudaResults | None) -> Iterator[Found | RuledOut]:
     """A kernel touched memory that is not its own, and nothing points at the hardware."""
     said = (*quotes(logs.find(cuda.ILLEGAL_ACCESS), 2), *printed(results, ILLEGAL))
-    if not said:
+    # The driver says it too: a page fault with the kind of access, or an exception for an address.
+    addressed = logs.find(kernel.BAD_ADDRESS)
+    if not said and not addressed:
         return
     hardware = logs.find(kernel.XID_MEMORY, kernel.XID_BUS, kernel.FELL_OFF_BUS, cuda.ECC_UNCORRECTABLE)
     if hardware:
         yield RuledOut("the hardware reported an error of its own", quotes(hardware, 2))
         return
     faults = [h for h in logs.find(kernel.XID_PROGRAM) if h.groups["code"] in FAULTS]
+    failed = logs.find(cuda.CUDA_ERROR) if not said else ()
     who = next(
         (f"{h.groups['name']} (pid {h.groups['pid']})" for h in faults if {"pid", "name"} <= h.groups.keys()), ""
     )
@@ -41,6 +44,6 @@ def kernel_bug_illegal_access(logs: Logs, results: CudaResults | None) -> Iterat
         message="a kernel touched memory that is not its own"
         + (f", and the driver logged Xid {faults[0].groups['code']}" if faults else "")
         + "; no sign of a hardware error was seen",
-        evidence=(*quotes(faults, 2), *said),
-        confidence=Confidence.LIKELY if faults else Confidence.POSSIBLE,
+        evidence=(*quotes(faults or addressed, 2), *said, *quotes(failed, 1)),
+        confidence=Confidence.LIKELY if (faults or addressed) and (said or failed) else Confidence.POSSIBLE,
     )

@@ -25,7 +25,9 @@ NO_DEVICE = ("", "-1", "void", "none", "NoDevFiles")  # masks that name no GPU, 
 )
 def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | None) -> Iterator[Found]:
     """CUDA_VISIBLE_DEVICES, or the container's device list, leaves no GPU."""
-    hits = logs.find(cuda.NO_VISIBLE_GPU)
+    plain = logs.find(cuda.NO_VISIBLE_GPU)
+    # An engine that finds no platform says so in its own words; much else than a mask can be the reason.
+    hits = plain or logs.find(cuda.DEVICE_NOT_INFERRED)
     if not hits:
         return
     known = {str(g.index) for g in gpus.gpus} if gpus else set()
@@ -44,6 +46,8 @@ def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | Non
                 confidence=Confidence.CERTAIN,
             )
             return
+    if not plain:
+        return
     yield Found(
         subject="process",
         message="CUDA finds no GPU, and no mask that hides them was seen",

@@ -31,6 +31,7 @@ from qops.rules.host.pcie_link_degraded import pcie_link_degraded
 from qops.rules.host.pcie_surprise_link_down import pcie_surprise_link_down
 from qops.rules.host.power_brake_slowdown import power_brake_slowdown
 from qops.rules.host.process_killed import process_killed
+from qops.rules.host.program_failed import program_failed
 from qops.rules.host.secure_boot_module_rejected import secure_boot_module_rejected
 from qops.rules.host.swappiness_too_high import swappiness_too_high
 from qops.rules.host.systemd_boot_order_race import systemd_boot_order_race
@@ -78,5 +79,6 @@ RULES: tuple[Rule, ...] = (
     nvml_failed,
     nvidia_smi_hung,
     process_killed,
+    program_failed,
     task_blocked,
 )

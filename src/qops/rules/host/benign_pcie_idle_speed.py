@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel
+from qops.data.messages import kernel, launch
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
@@ -35,6 +35,20 @@ def benign_pcie_idle_speed(gpus: Gpus | None, pcie: PcieTree | None, logs: Logs 
                 confidence=Confidence.LIKELY,
             )
             return
+    said = logs.find(launch.STATED_LINK) if logs and not gpus else ()
+    if logs and any(h.groups["what"] == "gen" and h.groups["now"] == "1" for h in said):
+        if not logs.find(launch.STATED_BUSY):
+            yield Found("link", "the link idles at gen 1", quotes(said, 2), Confidence.LIKELY)
+        return
+    shown = logs.find(launch.NVTOP_LINK) if logs else ()
+    if shown and any(h.groups["gen"] == "1" for h in shown) and all(h.groups["width"] == "16" for h in shown):
+        yield Found(
+            subject="link",
+            message="the link runs at gen 1 at full width, as at idle",
+            evidence=quotes(shown, 1),
+            confidence=Confidence.LIKELY,
+        )
+        return
     states = logs.find(kernel.LINK_STATE) if logs and not gpus and not (pcie and pcie.gpus) else ()
     if states and all(h.groups["speed"] == SLOWEST and h.groups.get("state") != "downgraded" for h in states):
         yield Found(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data import xid
-from qops.data.messages import cuda, kernel
+from qops.data.messages import cuda, kernel, system
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, Severity, rule
@@ -35,7 +35,7 @@ def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
                 confidence=Confidence.CERTAIN if gpu.remap_failed or gpu.ecc_uncorrected else Confidence.LIKELY,
             )
     xids = logs.find(kernel.XID_MEMORY)
-    hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED))
+    hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED, system.REMAP_PENDING))
     recorded = tuple(h for h in logs.find(kernel.XID_REMAP) if h.groups["code"] == "63")
     if not hits and not recorded:
         return

@@ -3,16 +3,23 @@
 from collections.abc import Iterator
 
 from qops.data.messages import system
-from qops.evidence.gpu import Gpus
+from qops.evidence.engine import EngineLogs
+from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Found, Role, Severity, rule
 
+BUSY, LITTLE = 90, 0.3  # percent of utilisation; share of the power limit that computing does not stay below
+
 
 @rule("HST801", "gpus-answer", role=Role.INFO, severity=Severity.INFO)
-def gpus_answer(gpus: Gpus | None, logs: Logs | None) -> Iterator[Found]:
+def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
+    if engines and not any(e.ready for e in engines.logs):
+        return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
+    if gpus and gpus.bare:
+        return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
-        if any(g.remap_failed or g.ecc_uncorrected for g in gpus.gpus):
+        if any(g.remap_failed or g.ecc_uncorrected or _spins(g) for g in gpus.gpus):
             return
         named = len({g.index for g in gpus.gpus})
         name = next((f" ({g.name})" for g in gpus.gpus if g.name), "")
@@ -29,3 +36,10 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None) -> Iterator[Found]:
             evidence=quotes(hits, 1),
             confidence=Confidence.CERTAIN,
         )
+
+
+def _spins(gpu: Gpu) -> bool:
+    """Return whether `gpu` says that it is busy and draws about what it draws when it waits."""
+    if gpu.utilization is None or gpu.power is None or not gpu.power_limit:
+        return False
+    return gpu.utilization >= BUSY and gpu.power < LITTLE * gpu.power_limit

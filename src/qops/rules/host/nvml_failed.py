@@ -25,6 +25,8 @@ def nvml_failed(logs: Logs) -> Iterator[Found]:
         system.NVML_FAILED,
         system.NVML_UNKNOWN,
         system.NO_DEVICES,
+        system.ADAPTER_FAILED,
+        system.GPU_IN_ERROR,
         system.LIBRARY_LOAD_FAILED,
     )
     if hits:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel
+from qops.data.messages import kernel, launch
 from qops.evidence.gpu import Gpu, Gpus
-from qops.evidence.message import Logs
+from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
 from qops.rule import Confidence, Fix, Found, RuledOut, Severity, rule
 
@@ -60,6 +60,8 @@ def pcie_link_degraded(gpus: Gpus | None, pcie: PcieTree | None, logs: Logs | No
                 evidence=(device.link_quote or device.quote,),
                 confidence=Confidence.LIKELY if above else Confidence.POSSIBLE,
             )
+    if logs and not known:
+        yield from _stated(logs)
     if logs and not known and not (pcie and any(d.address for d in pcie.devices)):
         # An excerpt that names no device: nobody pastes the link of another one into a report on GPUs.
         for hit in logs.find(kernel.LINK_STATE):
@@ -81,3 +83,19 @@ def _lanes(pcie: PcieTree | None, gpu: Gpu) -> int:
                 next((b.width_max for b in pcie.above(device)[-1:] if b.width_max), MOST_LANES) if pcie else MOST_LANES
             )
     return MOST_LANES
+
+
+def _stated(logs: Logs) -> Iterator[Found]:
+    """Read the link's properties where they are given one a line, with no GPU named."""
+    most = {h.groups["what"]: int(h.groups["most"]) for h in logs.find(launch.STATED_LINK_MAX)}
+    busy = logs.find(launch.STATED_BUSY)
+    for hit in logs.find(launch.STATED_LINK):
+        what, now = hit.groups["what"], int(hit.groups["now"])
+        if now < most.get(what, now) and (what == "width" or busy):
+            yield Found(
+                subject="PCIe link",
+                message=f"a GPU's PCIe link {what} is {now} of {most[what]}" + (" under load" if busy else ""),
+                evidence=(hit.quote, *quotes(busy, 1)),
+                confidence=Confidence.LIKELY if busy else Confidence.POSSIBLE,
+            )
+            return

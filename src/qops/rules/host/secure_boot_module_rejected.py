@@ -27,7 +27,10 @@ def secure_boot_module_rejected(logs: Logs, modules: Modules | None) -> Iterator
     named = tuple(h for h in hits if _module(h).startswith("nvidia"))
     nameless = tuple(h for h in hits if not _module(h))
     context = logs.find(system.DRIVER_UNREACHABLE)
-    if not named and not (nameless and context):
+    enabled = logs.find(kernel.SECURE_BOOT)
+    unenrolled = logs.find(system.KEY_NOT_ENROLLED) if enabled and context else ()
+    refused = logs.find(system.NOT_PERMITTED) if nameless else ()
+    if not named and not (nameless and (context or refused)) and not unenrolled:
         return
     if modules and "nvidia" in modules.loaded:
         yield RuledOut("the NVIDIA module is loaded", (modules.quote,) if modules.quote else ())
@@ -35,7 +38,7 @@ def secure_boot_module_rejected(logs: Logs, modules: Modules | None) -> Iterator
     yield Found(
         subject="nvidia module",
         message="the kernel refuses the NVIDIA module because its signing key is not enrolled",
-        evidence=(*quotes((*named, *nameless), 2), *quotes(logs.find(kernel.SECURE_BOOT), 1), *quotes(context, 1)),
+        evidence=(*quotes((*named, *nameless, *unenrolled, *refused), 2), *quotes(enabled, 1), *quotes(context, 1)),
         confidence=Confidence.CERTAIN if named else Confidence.LIKELY,
     )
 

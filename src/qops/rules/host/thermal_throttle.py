@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from qops.data.messages import system
 from qops.evidence.gpu import Gpus
-from qops.evidence.message import Logs, quotes
+from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, Severity, rule
 
 # Counters run since the driver was loaded; below these a short peak is not worth a finding.
@@ -47,10 +47,10 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
     counted = tuple(
         h
         for h in logs.find(system.THERMAL_COUNTER)
-        if int(h.groups["us"]) >= (LEAST_HARDWARE_US if h.groups["which"].upper() == "HW" else LEAST_SOFTWARE_US)
+        if _microseconds(h) >= (LEAST_HARDWARE_US if h.groups["which"].upper() == "HW" else LEAST_SOFTWARE_US)
     )
     if now or counted:
-        seconds = int(counted[0].groups["us"]) // 1_000_000 if counted else 0
+        seconds = _microseconds(counted[0]) // 1_000_000 if counted else 0
         yield Found(
             subject="GPU",
             message="the clocks are cut for heat"
@@ -59,3 +59,7 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
             evidence=quotes((*now, *counted), 3),
             confidence=Confidence.CERTAIN if now else Confidence.LIKELY,
         )
+
+
+def _microseconds(hit: Hit) -> int:
+    return int(hit.groups["us"]) if "us" in hit.groups else int(float(hit.groups["seconds"]) * 1_000_000)

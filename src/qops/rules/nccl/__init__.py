@@ -2,6 +2,7 @@
 
 from qops.rule import Rule
 from qops.rules.nccl.benign_loading import benign_loading
+from qops.rules.nccl.benign_notice import benign_notice
 from qops.rules.nccl.benign_ras_port_busy import benign_ras_port_busy
 from qops.rules.nccl.benign_waiting_for_compiler import benign_waiting_for_compiler
 from qops.rules.nccl.benign_working import benign_working
@@ -77,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     nccl_setting_no_effect,
     nccl_link_not_used,
     benign_ras_port_busy,
+    benign_notice,
     benign_working,
     benign_loading,
     benign_waiting_for_compiler,

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import nccl as messages
+from qops.data.messages import torch as torch_messages
 from qops.derive.progress import spinning
 from qops.derive.ranks import Member, member_of, ras_lags, state_of
 from qops.evidence.gpu import Gpus, GpuSamples
+from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras, RasCommunicator
 from qops.evidence.process import Processes
 from qops.evidence.torch import FlightEntry, FlightRecords, TorchLog
@@ -32,6 +35,7 @@ _LEFT = ("NOCOMM", "FINALIZE", "DESTROY", "ABORT")  # RAS: the rank has no such 
     ),
 )
 def collective_mismatch(
+    logs: Logs | None,
     torch: TorchLog | None,
     flight: FlightRecords | None,
     ras: Ras | None,
@@ -41,9 +45,25 @@ def collective_mismatch(
     gpus: Gpus | None,
 ) -> Iterator[Found | RuledOut]:
     """Ranks issued different collectives, or the same one with other sizes."""
-    found = _by_watchdog(torch) or _by_flight(flight) or _by_departure(ras, nccl, samples, processes, gpus)
+    found = (
+        _by_word(logs)
+        or _by_watchdog(torch)
+        or _by_flight(flight)
+        or _by_departure(ras, nccl, samples, processes, gpus)
+    )
     if found:
         yield found
+
+
+def _by_word(logs: Logs | None) -> Found | None:
+    """PyTorch compares what the ranks are about to do, with TORCH_DISTRIBUTED_DEBUG=DETAIL; old NCCL did so too."""
+    told = logs.find(torch_messages.COLLECTIVES_DIFFER, messages.MISMATCHED_COLLECTIVE) if logs else ()
+    if not told:
+        return None
+    first = next((h for h in told if h.groups.get("b")), told[0])
+    pair = f"ranks {first.groups['a']} and {first.groups['b']}" if first.groups.get("b") else "job"
+    message = "the ranks were about to run different collectives, or the same one with other sizes"
+    return Found(pair, message, (first.quote, *quotes([h for h in told if h is not first], 1)), Confidence.CERTAIN)
 
 
 def _by_watchdog(torch: TorchLog | None) -> Found | None:

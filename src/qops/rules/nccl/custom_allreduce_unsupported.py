@@ -7,7 +7,7 @@ from qops.derive import p2p, stall
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples, Topology
 from qops.evidence.kernel import KernelLog
-from qops.evidence.message import Logs
+from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.process import Environment
 from qops.evidence.text import Quote
@@ -27,6 +27,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         "job-failed",
         "engine-silent-at-nccl",
         "engine-core-failed",
+        "cuda-error",
     ),
     fix=(
         Fix(
@@ -48,6 +49,11 @@ def custom_allreduce_unsupported(
     jobs: JobResults | None,
 ) -> Iterator[Found | RuledOut]:
     """The engine's own all-reduce hangs on GPUs or links that it does not support."""
+    failed = logs.find(launch.CUSTOM_AR_FAILED)
+    if failed and not stall.works(jobs, engines):
+        error = failed[0].groups["error"]
+        yield Found("engine", f"its own all-reduce failed: {error}", quotes(failed, 2), Confidence.POSSIBLE)
+        return
     at = stall.in_capture(logs)
     if at is None or stall.works(jobs, engines) or p2p.has_nvlink(topology) or stall.hosts(nccl, logs):
         return

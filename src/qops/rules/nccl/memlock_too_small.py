@@ -54,7 +54,7 @@ def memlock_too_small(
             large[:1],
         )
         return
-    call = verbs[0].groups["call"]
+    call = verbs[0].groups.get("call", "the network plug-in")
     yield Found(
         "process",
         f"{call} cannot lock memory" + (f", and the limit is {small[0][0] >> 10} KiB" if small else ""),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from qops.data import nccl as facts
 from qops.data.messages import nccl as messages
 from qops.derive import p2p, platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples, Topology
 from qops.evidence.kernel import KernelCommandLine
-from qops.evidence.message import Logs, quotes
+from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import Environment
@@ -54,7 +55,7 @@ def nccl_cumem_setting(
     jobs: JobResults | None,
 ) -> Iterator[Found | RuledOut]:
     """The cuMem allocator is switched off, or on, where that breaks the transport."""
-    peer = logs.find(messages.PEER_ACCESS_217)
+    peer = _peer_access(logs, nccl)
     if peer:
         off = [s for s in p2p.settings("NCCL_CUMEM_HOST_ENABLE", environment, nccl) if s.value == "0"]
         if off:
@@ -62,7 +63,7 @@ def nccl_cumem_setting(
             return
         yield Found(
             "NCCL",
-            "its host buffers by cuMem fail on GPUs without peer access (CUDA error 217 in shm.cc)",
+            "its host buffers by cuMem fail on GPUs without peer access (CUDA error 217)",
             quotes(peer, 2),
             Confidence.LIKELY,
             fix=(_HOST_OFF,),
@@ -92,3 +93,11 @@ def nccl_cumem_setting(
         ),
         Confidence.LIKELY if passthrough and ipc else Confidence.POSSIBLE,
     )
+
+
+def _peer_access(logs: Logs, nccl: NcclLog | None) -> list[Hit]:
+    """Return where error 217 comes from cuMem host buffers: shm.cc says so, or a release that makes them by itself."""
+    hits = logs.find(messages.PEER_ACCESS_217)
+    versions = [facts.version_of(v) for v in (nccl.versions if nccl else ())]
+    by_itself = any(v >= facts.CUMEM_HOST_DEFAULT for v in versions)
+    return [h for h in hits if h.groups.get("where") or by_itself]

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from qops.data.messages import nccl as messages
-from qops.evidence.message import Logs, quotes
+from qops.derive import stall
+from qops.evidence.engine import EngineLogs, JobResults
+from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.nccl import NcclLog, NcclSetting
 from qops.evidence.process import Environment, Variable
 from qops.evidence.text import Quote
@@ -61,7 +63,11 @@ PRINTED_BY_EACH = frozenset({"NCCL_ALGO", "NCCL_PROTO"})
     ),
 )
 def nccl_rank_config_mismatch(
-    logs: Logs, nccl: NcclLog | None, environment: Environment | None
+    logs: Logs,
+    nccl: NcclLog | None,
+    environment: Environment | None,
+    jobs: JobResults | None,
+    engines: EngineLogs | None,
 ) -> Iterator[Found | RuledOut]:
     """Ranks differ in NCCL version or NCCL settings."""
     told = logs.find(messages.VERSION_MISMATCH)
@@ -73,7 +79,13 @@ def nccl_rank_config_mismatch(
             confidence=Confidence.CERTAIN,
         )
         return
-    found = _by_value(nccl) or _by_silence(nccl) or _by_environment(environment)
+    found = (
+        _by_value(nccl)
+        or _by_silence(nccl)
+        or _by_host(logs, stall.works(jobs, engines))
+        or _by_package(logs)
+        or _by_environment(environment)
+    )
     if found:
         yield found
         return
@@ -111,6 +123,49 @@ def _by_silence(nccl: NcclLog | None) -> Found | None:
                 a, b = own[0], without[0]
                 text = f"{a.value} on {_who(a)} and not set on rank {b.rank} (pid {b.pid})"
                 return _found(name, text, (a.quote, b.quote), certain=False)
+    return None
+
+
+def _by_host(logs: Logs, works: bool) -> Found | None:
+    """Compare what each host's log says of itself: NCCL's release, the network it uses, the plug-in it loads."""
+    if works:
+        return None
+    for message, key, what, confidence in (
+        (messages.VERSION_OF_HOST, "version", "NCCL", Confidence.CERTAIN),
+        (messages.NETWORK_OF_HOST, "name", "network", Confidence.LIKELY),
+        (messages.PLUGIN_OF_HOST, "path", "network plug-in", Confidence.POSSIBLE),
+    ):
+        by_host: dict[str, Hit] = {}
+        for hit in logs.find(message):
+            by_host.setdefault(hit.groups["host"], hit)
+        values = {hit.groups.get(key, ""): hit for hit in reversed(by_host.values())}
+        if len(values) > 1:
+            a, b = list(values.values())[:2]
+            one, two = (h.groups.get(key) or "none" for h in (a, b))
+            return Found(
+                subject="job",
+                message=f"{what} differs between hosts: {one} on {a.groups['host']} and {two} on {b.groups['host']}",
+                evidence=(a.quote, b.quote),
+                confidence=confidence,
+            )
+    return None
+
+
+def _by_package(logs: Logs) -> Found | None:
+    """Two hosts' lists of packages name different releases, and the ranks do not understand each other's addresses."""
+    garbled = logs.first(messages.SOCKET_NO_ADDRESS)
+    by_package: dict[str, dict[str, Hit]] = defaultdict(dict)
+    for hit in logs.find(messages.PACKAGE):
+        by_package[hit.groups["package"]].setdefault(hit.groups["version"], hit)
+    for package, versions in by_package.items():
+        if garbled and len(versions) > 1:
+            (a, one), (b, two) = list(versions.items())[:2]
+            return Found(
+                subject="job",
+                message=f"{package} is {a} here and {b} there, and a rank got an address that is none",
+                evidence=(one.quote, two.quote, garbled.quote),
+                confidence=Confidence.LIKELY,
+            )
     return None
 
 

@@ -24,6 +24,8 @@ _TOOLKIT = re.compile(r"\+cuda(\d{1,2})\.(\d{1,2})", re.ASCII)
         "collective-hang",
         "watchdog-timeout",
         "kernel-bug-illegal-access",
+        "no-kernel-image-for-arch",
+        "cuda-error",
         "job-failed",
         "engine-core-failed",
     ),
@@ -58,7 +60,7 @@ def nccl_too_old_for_arch(
     version = facts.version_of(match.group(1)) if match else ()
     toolkit = _TOOLKIT.search(text)
     built = (int(toolkit.group(1)), int(toolkit.group(2))) if toolkit else None
-    board = next((g for g in (gpus.gpus if gpus else ()) if major(g) in facts.FIRST_RELEASE), None)
+    board = _board(gpus, logs)
     if exceeded:
         wants = exceeded[0].groups
         yield Found(
@@ -94,6 +96,17 @@ def nccl_too_old_for_arch(
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,
         )
+
+
+def _board(gpus: Gpus | None, logs: Logs) -> Gpu | None:
+    """Return a board that needs a certain release: from nvidia-smi, or as nccl-tests names its devices."""
+    seen = gpus.gpus if gpus and any(g.name or g.compute_capability for g in gpus.gpus) else ()
+    tested = tuple(Gpu(int(h.groups["index"][:4]), h.quote, h.groups["name"].strip()) for h in _tested(logs))
+    return next((g for g in (seen or tested) if major(g) in facts.FIRST_RELEASE), None)
+
+
+def _tested(logs: Logs) -> tuple[Hit, ...]:
+    return tuple(h for h in logs.find(launch.NCCL_TESTS_DEVICE) if h.groups.get("index"))
 
 
 def major(gpu: Gpu) -> int:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import nccl as messages
 from qops.derive import p2p, platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
-from qops.evidence.gpu import Gpus, GpuSamples, P2pStatus, Topology
+from qops.evidence.gpu import Gpus, GpuSamples, P2pStatus, PeerRates, Topology
 from qops.evidence.kernel import Iommu, KernelCommandLine, KernelLog, System
-from qops.evidence.message import Logs
+from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import Environment
@@ -64,6 +65,7 @@ def p2p_blocked_by_acs_iommu(
     ras: Ras | None,
     engines: EngineLogs | None,
     jobs: JobResults | None,
+    rates: PeerRates | None,
 ) -> Iterator[Found | RuledOut]:
     """ACS redirect or IOMMU translation above the GPUs breaks PCIe P2P: NCCL, and the engine's all-reduce, hang."""
     far = p2p.far_pairs(topology)
@@ -102,17 +104,21 @@ def p2p_blocked_by_acs_iommu(
         return
     if platform.iommu_off(command_line, iommu) and not redirects and not numbers:
         if stood and far:
-            quotes = (command_line.quote,) if command_line else ()
-            yield RuledOut("the IOMMU is off and no bridge redirects", quotes)
+            shown = (command_line.quote,) if command_line else ()
+            yield RuledOut("the IOMMU is off and no bridge redirects", shown)
         return
+    faults = logs.find(messages.GPU_PAGE_FAULT)
+    unlinked = platform.without_nvlink(platform.names(gpus, logs))
     level = p2p.level(environment, nccl, system, p2p.group_size(nccl, topology))
     if (
         (level.value == "LOC" and not arm)
-        or (topology is None and not redirects and not numbers)
+        or (topology is None and not redirects and not numbers and not faults and not unlinked)
         or (topology is not None and not far)
     ):
         return
-    platform_says = tuple(dict.fromkeys((*(q for _, q in redirects[:2]), *numbers[:1], *translation[:1])))
+    platform_says = tuple(
+        dict.fromkeys((*(q for _, q in redirects[:2]), *numbers[:1], *quotes(faults, 1), *translation[:1]))
+    )
     path = f"{far[0].a} and {far[0].b} meet at {far[0].path}" if far else "the GPUs sit below bridges"
     what = platform.words(redirects, translation, numbers)
     strong = [s for s in stood if s.kind != "silence"]
@@ -120,18 +126,28 @@ def p2p_blocked_by_acs_iommu(
     if stood and platform_says and (strong or p2p_used):
         confidence = Confidence.CERTAIN if arm else Confidence.LIKELY
         ended = "; the same job ends with P2P off" if arm else ""
-        shown = (*evidence, arm) if arm else evidence
-        yield Found("GPUs", f"{path} and {what}, and {stood[0].text}{ended}", shown, confidence)
+        told = (*evidence, arm) if arm else evidence
+        yield Found("GPUs", f"{path} and {what}, and {stood[0].text}{ended}", told, confidence)
     elif (
         strong
         and p2p_used
         and far
+        and not level.forced
         and not platform.consumer(platform.names(gpus, logs))
         and not platform.patched(kernel)
     ):
         message = f"{path}, the driver allows P2P, and {strong[0].text}; IOMMU and ACS were not seen"
         yield Found("GPUs", message, evidence, Confidence.POSSIBLE)
-    elif (redirects or numbers) and far and not stood:
+    elif (redirects or numbers) and far and stood and samples is None:
+        # A log that ends is weak, and a live host would show its GPUs: only pasted evidence is judged so.
+        yield Found(
+            "GPUs",
+            f"{path} and {what}, and {stood[0].text}",
+            evidence,
+            Confidence.POSSIBLE,
+            severity=Severity.WARNING,
+        )
+    elif (redirects or numbers) and far and not stood and rates is None:
         yield Found(
             "GPUs",
             f"{path} and {what}: P2P between them would not arrive; nothing seen shows a hang",

@@ -72,11 +72,15 @@ def p2p_broken_by_driver(
         return
     if platform.patched(kernel) or platform.patch_keys(params):
         return
+    small = any(g.bar1_total and g.memory_total and g.bar1_total < g.memory_total for g in (gpus.gpus if gpus else ()))
+    driver = gpus.driver if gpus and gpus.driver else ""
+    if platform.offers_no_p2p(boards, driver) or (small and not driver and platform.series(boards, "40")):
+        return  # NVIDIA's own driver would not offer P2P here, so another module is loaded
     cleared = platform.iommu_off(command_line, iommu)
-    driver = f"driver {gpus.driver}" if gpus and gpus.driver else "the driver"
+    name = f"driver {driver}" if driver else "the driver"
     yield Found(
         subject="GPUs",
-        message=f"{driver} offers P2P on {len(boards)} x {boards[0]}, and {stood[0].text}",
+        message=f"{name} offers P2P on {len(boards)} x {boards[0]}, and {stood[0].text}",
         evidence=(granted[0], stood[0].quote, *(h.quote for h in still[:1]), *(g.quote for g in _first(gpus))),
         confidence=Confidence.LIKELY if cleared or still else Confidence.POSSIBLE,
     )

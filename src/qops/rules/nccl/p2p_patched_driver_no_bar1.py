@@ -59,7 +59,10 @@ def p2p_patched_driver_no_bar1(
         yield Found("GPUs", message, (*quotes(told, 2), *quotes(failed, 1)), Confidence.CERTAIN)
         return
     offered = p2p.offered(status, nccl, logs)
-    signs = _patched(platform.names(gpus, logs), params, kernel, offered)
+    small = [
+        g for g in (gpus.gpus if gpus else ()) if g.bar1_total and g.memory_total and g.bar1_total < g.memory_total
+    ]
+    signs = _patched(gpus, logs, params, kernel, offered, small=bool(small))
     if not signs:
         return
     if platform.static_bar1(params) or stall.works(jobs, engines):
@@ -70,9 +73,6 @@ def p2p_patched_driver_no_bar1(
     if stood and uneven:
         yield RuledOut("ranks wait at different operations, so the path between GPUs is not what holds them", (uneven,))
         return
-    small = [
-        g for g in (gpus.gpus if gpus else ()) if g.bar1_total and g.memory_total and g.bar1_total < g.memory_total
-    ]
     where = f"; BAR1 of GPU {small[0].index} is {(small[0].bar1_total or 0) >> 20} MiB" if small else ""
     if stood:
         confidence = Confidence.LIKELY if small or params is not None else Confidence.POSSIBLE
@@ -90,13 +90,23 @@ def p2p_patched_driver_no_bar1(
 
 
 def _patched(
-    names: tuple[str, ...], params: DriverParams | None, kernel: KernelLog | None, offered: tuple[Quote, ...]
+    gpus: Gpus | None,
+    logs: Logs,
+    params: DriverParams | None,
+    kernel: KernelLog | None,
+    offered: tuple[Quote, ...],
+    *,
+    small: bool,
 ) -> tuple[Quote, ...]:
     """Return what shows a patched module. NVIDIA's own offers no P2P on GeForce 40 and 50, so an OK there does."""
     lines = platform.patched(kernel)
     keys = platform.patch_keys(params)
     if keys and params:
         return (*lines, Quote(params.source, 0, f"RegistryDwords: {'; '.join(keys)}"))
-    if platform.series(names, "50") and offered:
+    names = platform.names(gpus, logs)
+    driver = gpus.driver if gpus and gpus.driver else ""
+    # A small BAR1 beside P2P on the 40 series is what people show of a patched module, when no version is named.
+    unnamed = small and not driver and platform.series(names, "40")
+    if offered and (unnamed or platform.offers_no_p2p(names, driver)):
         return (*lines, offered[0])
     return lines if offered else ()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from qops.derive import p2p, platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
-from qops.evidence.gpu import Path, Topology
+from qops.evidence.gpu import Pair, Path, PeerRate, PeerRates, Topology
 from qops.evidence.kernel import System
 from qops.evidence.nccl import NcclLog
 from qops.evidence.pcie import PcieTree
@@ -35,11 +35,22 @@ def p2p_slow_acs_redirect(
     jobs: JobResults | None,
     engines: EngineLogs | None,
     system: System | None,
+    rates: PeerRates | None,
 ) -> Iterator[Found | RuledOut]:
     """P2P works but goes up through the root port because of ACS redirect."""
     found = platform.redirects(tree)
     near = [p for p in (topology.pairs if topology else ()) if p.path in (Path.PIX, Path.PXB)]
     if not found or not near or p2p.has_nvlink(topology) or (system and system.hypervisor):
+        return
+    slower = _slower(near, topology, rates)
+    if slower:
+        yield Found(
+            subject=f"{slower[0].a} and {slower[0].b}",
+            message=f"they reach each other at {slower[0].rate:g} GB/s below one switch, and {slower[1].a} and "
+            f"{slower[1].b} at {slower[1].rate:g} GB/s across the processor, while {platform.words(found, ())}",
+            evidence=(slower[0].quote, slower[1].quote, near[0].quote, found[0][1]),
+            confidence=Confidence.LIKELY,
+        )
         return
     if not stall.works(jobs, engines) or not p2p.used(nccl, "P2P"):
         return
@@ -57,3 +68,15 @@ def p2p_slow_acs_redirect(
         evidence=(line, near[0].quote, found[0][1]),
         confidence=Confidence.LIKELY,
     )
+
+
+def _slower(near: list[Pair], topology: Topology | None, rates: PeerRates | None) -> tuple[PeerRate, PeerRate] | None:
+    """Return a pair below one switch and a faster one across the processor: without redirect it is the reverse."""
+    close = {frozenset((p.a, p.b)) for p in near}
+    across = {frozenset((p.a, p.b)) for p in p2p.far_pairs(topology)}
+    slow = [r for r in (rates.rates if rates else ()) if frozenset((r.a, r.b)) in close]
+    fast = [r for r in (rates.rates if rates else ()) if frozenset((r.a, r.b)) in across]
+    if not slow or not fast:
+        return None
+    a, b = max(slow, key=lambda r: r.rate), max(fast, key=lambda r: r.rate)
+    return (a, b) if a.rate < 0.9 * b.rate else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import torch as messages
 from qops.derive.progress import idle_during, spinning
 from qops.derive.ranks import (
     Lag,
@@ -59,6 +60,10 @@ def rank_missing_from_collective(
 ) -> Iterator[Found | RuledOut]:
     """One rank never joins the collective that the others wait in."""
     lags = (*ras_lags(ras), *torch_lags(torch), *flight_lags(flight))
+    told = _by_word(logs)
+    if told:
+        yield told
+        return
     pair = crossed(lags)
     if pair:
         yield RuledOut("the same ranks lag each other in two communicators: neither is missing", pair[0].quotes)
@@ -82,6 +87,25 @@ def rank_missing_from_collective(
         return
     if samples and processes and spins:
         yield from _without_witness(samples, processes, environment, gpus, nccl, ras)
+
+
+def _by_word(logs: Logs) -> Found | None:
+    """PyTorch names the ranks: its flight recorder's analysis, and the barrier that watches who comes."""
+    missing = logs.find(messages.MISSING_RANKS) if logs.find(messages.NOT_JOINED) else ()
+    late = logs.find(messages.BARRIER_MISSED)
+    first = next(iter((*missing, *late)), None)
+    if first is None:
+        return None
+    ranks = first.groups["ranks"].replace(" ", "").split(",")
+    joined = logs.first(messages.NOT_JOINED)
+    number = joined.groups.get("number") if joined else None
+    what = f"collective {number}" if number else "the collective" if missing else "the barrier"
+    return Found(
+        subject=names(tuple(Member(int(r)) for r in ranks)),
+        message=f"never joined {what} in which the others wait",
+        evidence=(first.quote, *((joined.quote,) if joined and missing else ())),
+        confidence=Confidence.CERTAIN,
+    )
 
 
 def _message(lag: Lag, behind: tuple[Member, ...]) -> str:

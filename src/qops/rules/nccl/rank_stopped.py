@@ -56,7 +56,7 @@ def rank_stopped(
     stopped = [p for p in _last(processes) if p.state[:1] in ("T", "t", "Z", "X")]
     others = [p for p in _last(processes) if p.state[:1] in ("R", "S", "D")]
     for p in stopped:
-        member = member_of(p.pid, nccl, environment, gpus, ras)
+        member = member_of(p.pid, nccl, environment, gpus, ras, processes)
         waiting = spinning(samples, gpus)
         if not others and not waiting:
             continue

@@ -25,6 +25,11 @@ NEAR = 8  # lines: the message is five lines long, and a log may put some of its
 )
 def ray_version_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
     """Ray or Python differs between head and worker."""
+    client = logs.first(launch.RAY_CLIENT_MISMATCH)
+    if client:
+        pair = (client.groups.get("client"), client.groups.get("server"))
+        text = f"Python {pair[0]} here and {pair[1]} on the cluster" if all(pair) else "different releases of Ray"
+        yield Found("Ray client", f"this client and the cluster run {text}", (client.quote,), Confidence.CERTAIN)
     seen: set[str] = set()
     for hit in logs.find(launch.RAY_MISMATCH):
         rays, pythons = (_after(hit, logs.find(m)) for m in (launch.RAY_RAY_VERSION, launch.RAY_PYTHON_VERSION))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from qops.data.messages import nccl as messages
 from qops.data.messages import rdma
 from qops.derive import p2p, stall
+from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.network import Network
@@ -26,12 +27,18 @@ from qops.rule import Confidence, Fix, Found, RuledOut, Severity, rule
     ),
 )
 def rdma_device_not_selected(
-    logs: Logs, nccl: NcclLog | None, network: Network | None, environment: Environment | None
+    logs: Logs,
+    nccl: NcclLog | None,
+    network: Network | None,
+    environment: Environment | None,
+    jobs: JobResults | None,
+    engines: EngineLogs | None,
 ) -> Iterator[Found | RuledOut]:
     """Not all RDMA devices of the port are used."""
     devices = {g.device: g.quote for g in (network.gids if network else ()) if routable(g.gid)}
     devices |= {h.groups["device"]: h.quote for h in logs.find(rdma.NETDEV) if h.groups["state"] == "Up"}
     if not devices:
+        yield from _not_opened(logs, nccl, jobs, engines)
         return
     listed = logs.find(rdma.IB_DEVICES)
     used = {name for h in listed for name in re.findall(r"\[\d+\]([\w.-]+):\d+", h.groups["devices"])}
@@ -60,6 +67,34 @@ def rdma_device_not_selected(
             "network",
             f"hosts talk over TCP sockets while {', '.join(sorted(devices)[:4])} are there: {why}",
             (sockets[0].quote, *((off.quote,) if off else quotes(absent, 1)), next(iter(devices.values()))),
+            Confidence.LIKELY,
+        )
+
+
+def _not_opened(
+    logs: Logs, nccl: NcclLog | None, jobs: JobResults | None, engines: EngineLogs | None
+) -> Iterator[Found | RuledOut]:
+    """NCCL's own log shows a device that it could not use: seen and not opened, or IP over InfiniBand without verbs."""
+    sockets = logs.find(rdma.SOCKET_IN_USE)
+    unopened = logs.find(rdma.DEVICE_NOT_OPENED)
+    over_ib = logs.find(rdma.SOCKET_OVER_IB)
+    missing = logs.find(rdma.NO_VERBS_LIBRARY)
+    several = stall.hosts(nccl, logs)
+    inside = [*p2p.used(nccl, "P2P"), *p2p.used(nccl, "SHM"), *logs.find(messages.NODES)]
+    if not sockets or (not several and (inside or stall.works(jobs, engines))):
+        return  # within one host nothing goes over the network
+    if unopened:
+        yield Found(
+            f"RDMA device {unopened[0].groups['device']}",
+            "it is there and cannot be opened (is /dev/infiniband in the container?), so NCCL goes over TCP sockets",
+            (unopened[0].quote, sockets[0].quote, *several[:1]),
+            Confidence.LIKELY if several else Confidence.POSSIBLE,
+        )
+    elif over_ib and missing and several:
+        yield Found(
+            "network",
+            f"NCCL finds no libibverbs and goes over sockets on {over_ib[0].groups['interface']}, an InfiniBand port",
+            (missing[0].quote, over_ib[0].quote, several[0]),
             Confidence.LIKELY,
         )
 

@@ -1,5 +1,6 @@
 """NCL020: bootstrap or Gloo uses the wrong interface, or none matches."""
 
+import re
 from collections.abc import Iterator
 
 from qops.data.messages import launch
@@ -12,6 +13,8 @@ from qops.evidence.network import Network
 from qops.evidence.process import Environment, Variable
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
+# Bridges and tunnels that a host makes for its own containers and virtual machines.
+_INSIDE = re.compile(r"docker\d|br-[0-9a-f]{6,}|veth|virbr|lxcbr|lxdbr|cni\d|flannel|cali|podman", re.ASCII)
 _NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
 
 
@@ -51,16 +54,30 @@ def socket_ifname_wrong(
     asked = p2p.settings("NCCL_SOCKET_IFNAME", environment, nccl)
     if none:
         wanted = f" that matches NCCL_SOCKET_IFNAME={asked[0].value}" if asked else ""
+        # The garbled address is also what ranks of different NCCL versions send each other (NVIDIA/nccl 1267).
+        certain = asked or any(h.id != messages.SOCKET_NO_ADDRESS.id for h in none)
+        if not certain and len({h.groups["version"] for h in logs.find(messages.PACKAGE)}) > 1:
+            yield RuledOut("the hosts have different releases of NCCL, which garbles the address as well", ())
+            return
         yield Found(
             "bootstrap",
             f"there is no network interface{wanted}",
             (*quotes(none, 1), *(s.quote for s in asked[:1])),
-            Confidence.CERTAIN,
+            Confidence.CERTAIN if certain else Confidence.LIKELY,
         )
         return
     refused = logs.find(launch.GLOO_CONNECT_LOOPBACK)
     fallback = logs.find(launch.GLOO_LOOPBACK)
     failed = logs.find(launch.GLOO_CONNECT_FAILED)
+    if fallback and failed and not refused and not stall.works(jobs, engines):
+        yield Found(
+            "Gloo",
+            "its ranks could not connect, and one of them took the loopback interface because its own name does not "
+            "resolve to an address of this host",
+            (*quotes(fallback, 1), *quotes(failed, 1)),
+            Confidence.LIKELY,
+        )
+        return
     if refused and (failed or fallback):
         yield Found(
             "Gloo",
@@ -79,7 +96,13 @@ def socket_ifname_wrong(
             Confidence.LIKELY,
         )
         return
-    if stall.works(jobs, engines) or network is None or not network.interfaces:
+    if stall.works(jobs, engines):
+        return
+    bridge = _bridge(logs)
+    if bridge:
+        yield bridge
+        return
+    if network is None or not network.interfaces:
         return
     names = [i.name for i in network.interfaces]
     for name in _NAMES[:2]:
@@ -92,6 +115,26 @@ def socket_ifname_wrong(
                     Confidence.LIKELY,
                 )
                 return
+
+
+def _bridge(logs: Logs) -> Found | None:
+    """Return what is wrong when ranks are told to meet on an interface that only exists inside one host."""
+    using = logs.find(messages.BOOTSTRAP_USING)
+    failed = logs.find(messages.CONNECTION_RESET, messages.CONNECT_FAILED)
+    for hit in using:
+        same = [h for h in using if h.groups["address"] == hit.groups["address"]]
+        others = [h for h in same if h.groups["host"] != hit.groups["host"]]
+        name = hit.groups["name"]
+        if (_INSIDE.match(name) and (others or failed)) or (name == "lo" and others):
+            where = f" at {hit.groups['address']}" if others else ""
+            return Found(
+                "bootstrap",
+                f"it uses {name}, which leads nowhere outside one host"
+                + (f", and two hosts have it{where}" if others else ", and a connection failed"),
+                (hit.quote, *(h.quote for h in (*others, *failed)[:1])),
+                Confidence.CERTAIN if others else Confidence.LIKELY,
+            )
+    return None
 
 
 def matches(setting: Variable, names: list[str]) -> bool:

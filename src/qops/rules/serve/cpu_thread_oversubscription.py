@@ -35,6 +35,13 @@ def cpu_thread_oversubscription(
             evidence=tuple(v.quote for v in threads[:4]),
             confidence=Confidence.LIKELY if barrier else Confidence.POSSIBLE,
         )
+    elif cores and barrier and (most := max((int(v.value) for v in threads if _count(v.value)), default=0)) > cores:
+        yield Found(
+            subject="host",
+            message=f"threads spin in an OpenMP barrier, and OMP_NUM_THREADS asks for {most} of them on {cores} cores",
+            evidence=(*quotes(barrier, 2), *(v.quote for v in threads[:1])),
+            confidence=Confidence.LIKELY,
+        )
     elif barrier and not threads:
         yield Found(
             subject="host",
@@ -42,3 +49,7 @@ def cpu_thread_oversubscription(
             evidence=quotes(barrier),
             confidence=Confidence.POSSIBLE,
         )
+
+
+def _count(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) < 6

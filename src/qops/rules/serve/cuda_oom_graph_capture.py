@@ -29,9 +29,22 @@ def cuda_oom_graph_capture(logs: Logs) -> Iterator[Found | RuledOut]:
     memory = logs.first(engine.CUDA_OOM)
     if failed and memory:
         near = (failed, memory)
+    if not near:
+        near = _elsewhere(logs)
+        confidence = Confidence.POSSIBLE
+    else:
+        confidence = Confidence.LIKELY
     if near:
         evidence: tuple[Quote, ...] = tuple(h.quote for h in near)
-        yield Found("engine", "memory ran out while CUDA graphs were captured", evidence, Confidence.LIKELY)
+        yield Found("engine", "memory ran out while CUDA graphs were captured", evidence, confidence)
+
+
+def _elsewhere(logs: Logs) -> tuple[Hit, Hit] | None:
+    """Return a capture that was begun in one text and an error in another, such as NCCL's own log, or None."""
+    begun, error = logs.find(engine.CAPTURE), logs.first(engine.CUDA_OOM)
+    if not begun or error is None or logs.find(engine.CAPTURE_DONE, engine.WARMUP):
+        return None
+    return None if any(h.quote.source == error.quote.source for h in begun) else (begun[-1], error)
 
 
 def out_of_memory_near(logs: Logs, doing: Sequence[Hit], other: Sequence[Hit]) -> tuple[Hit, Hit] | None:

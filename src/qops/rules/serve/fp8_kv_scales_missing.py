@@ -18,9 +18,10 @@ from qops.rule import Confidence, Fix, Found, RuledOut, Severity, rule
 )
 def fp8_kv_scales_missing(logs: Logs) -> Iterator[Found | RuledOut]:
     """The KV cache is FP8 and the checkpoint has no scales for it."""
-    hits = logs.find(model.KV_SCALES)
+    garbage = logs.find(model.GARBAGE)
+    # The note is printed for every FP8 cache, also for one that has scales: alone it says nothing.
+    hits = logs.find(model.KV_SCALES) or (logs.find(model.KV_FP8_NOTE) if garbage else ())
     if hits:
-        garbage = logs.find(model.GARBAGE)
         yield Found(
             subject="engine",
             message="FP8 KV cache with a scale of 1.0; harmless on most models, wrong numbers on some",

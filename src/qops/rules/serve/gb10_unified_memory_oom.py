@@ -8,6 +8,8 @@ from qops.evidence.kernel import KernelLog, Memory
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
+# CUDA reports 119 to 122 GiB as the whole memory of a GB10; no board with memory of its own comes near.
+UNIFIED_GIB = (115.0, 127.0)
 HIGH_FRACTION = 0.8  # of a pool that the operating system lives in too (vendor guides for GB10 stay below it)
 
 
@@ -37,6 +39,7 @@ def gb10_unified_memory_oom(
     sysmem = logs.find(engine.NVIDIA_SYSMEM)
     kills = kernel.oom_kills if kernel else ()
     start = logs.find(engine.STARTUP_MEMORY)
+    unified = unified or any(UNIFIED_GIB[0] <= _gib(h.groups["total"]) <= UNIFIED_GIB[1] for h in start)
     nvrm = [h for h in no_memory if "NV_ERR_NO_MEMORY" in h.quote.text or "NVRM" in h.quote.text]
     if nvrm and (sysmem or kills):
         # The driver of a card with memory of its own does not ask the kernel for what does not fit there.
@@ -49,8 +52,27 @@ def gb10_unified_memory_oom(
     elif unified and (nvrm or kills or start):
         evidence = (*quotes(nvrm, 2), *(k.quote for k in kills[:2]), *quotes(start, 2))
         yield Found("host", "memory that CPU and GPU share ran out", evidence, Confidence.LIKELY)
+    elif unified and _cache_fills(memory) and logs.find(engine.CUDA_OOM) and memory:
+        text = "CUDA got no memory while the page cache holds most of the memory that CPU and GPU share"
+        yield Found("host", text, (*quotes(logs.find(engine.CUDA_OOM), 2), memory.quote), Confidence.LIKELY)
+    elif unified and logs.find(engine.CUDA_OOM) and (asked := logs.find(engine.MEM_GET_INFO)):
+        text = "CUDA had no memory left to answer how much is free: the memory that CPU and GPU share is full"
+        yield Found("host", text, (*quotes(asked, 1), *quotes(logs.find(engine.CUDA_OOM), 1)), Confidence.LIKELY)
     elif unified:
         high = [h for h in logs.find(engine.MEMORY_FRACTION) if float(h.groups["value"]) > HIGH_FRACTION]
         if high and logs.find(engine.CUDA_OOM, engine.ENGINE_CORE_FAILED):
             text = f"the engine may take {high[0].groups['value']} of memory that the operating system lives in too"
             yield Found("engine", text, quotes(high), Confidence.POSSIBLE)
+
+
+def _gib(figure: str) -> float:
+    try:
+        return float(figure)
+    except ValueError:
+        return 0.0
+
+
+def _cache_fills(memory: Memory | None) -> bool:
+    return bool(
+        memory and memory.cached and memory.free is not None and memory.cached > memory.total // 3 > memory.free
+    )

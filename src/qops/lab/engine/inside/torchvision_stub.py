@@ -4,6 +4,8 @@ import sys
 import types
 from typing import Any
 
+__version__ = "0.28.0"  # asked for before anything else
+
 
 class InterpolationMode:
     """Names of the ways to scale an image."""

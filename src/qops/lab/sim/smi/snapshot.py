@@ -23,11 +23,18 @@ class Snapshot:
     lost: tuple[Gpu, ...]
     readings: Mapping[int, load.Reading]
     processes: tuple[processes.Process, ...]
+    unmanaged: bool  # the driver came as packages, and no fabric manager runs beside it
 
     def persistence(self, gpu: Gpu) -> bool:
         """Tell whether persistence mode is on."""
         default = bool(self.hardware.raw.get("persistence", False))
         return bool(self.settings.get("persistence", {}).get(str(gpu.index), default))
+
+
+def _unmanaged(hardware: Hardware) -> bool:
+    if not hardware.nvlinks or not store.read_line(store.var() / "driver-library"):
+        return False
+    return not any("nv-fabricmanager" in word for _, words in processes.commands() for word in words[:3])
 
 
 def take(hardware: Hardware) -> Snapshot:
@@ -44,4 +51,4 @@ def take(hardware: Hardware) -> Snapshot:
         gpu.index: load.reading(hardware, gpu, settings, planted, now, held[gpu.index]) for gpu in hardware.gpus
     }
     gpus = tuple(gpu for gpu in hardware.gpus if gpu not in lost)
-    return Snapshot(hardware, now, settings, planted, found, gpus, lost, readings, holders)
+    return Snapshot(hardware, now, settings, planted, found, gpus, lost, readings, holders, _unmanaged(hardware))

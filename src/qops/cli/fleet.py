@@ -1,0 +1,184 @@
+"""Looking at many hosts at once, by SSH: in parallel, each for the same time, results in the inventory's order."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import click
+
+from qops.cli.looking import ask
+from qops.cli.progress import PATIENCE, Line
+from qops.collection import Collection
+from qops.engine import judge, observe
+from qops.errors import TransportError
+from qops.inventory import Host
+from qops.probes.base import Probe
+from qops.report import Coverage, HostReport, Verdict
+from qops.rule import Rule
+from qops.transports.ssh import Ssh
+
+AT_ONCE = 10  # hosts that are asked at the same time
+TICK = 0.25  # seconds between two looks at how far the hosts are
+REPEAT = 10.0  # seconds between two lines of progress where a line cannot be rewritten
+MERCY = 5.0  # seconds after Ctrl-C in which hosts hand in what they have
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked(Generic[R]):
+    """What became of one host: what was made of its answers, or why there are none. Neither: interrupted before."""
+
+    host: Host
+    result: R | None = None
+    error: TransportError | None = None
+
+
+def look(
+    hosts: Sequence[Host],
+    known: Sequence[Probe],
+    make: Callable[[Collection, str, str], R],
+    *,
+    what: str,
+    seconds: float,
+    output: Callable[[Host], str | None] = lambda host: None,
+    quiet: bool = False,
+) -> tuple[tuple[Looked[R], ...], bool]:
+    """Ask every host for `seconds` and `make` a result of what it answers, in the thread that asked it.
+
+    `make` gets the collection, why the connection was lost (or ""), and a line on the bundle (or ""). Returns what
+    became of each host in the order of `hosts`, and whether Ctrl-C ended it; then what there was is kept.
+    """
+    fleet = _Fleet(hosts, known, make, seconds, output)
+    with Line(what, quiet=quiet) as line:
+        interrupted = fleet.wait(line, what)
+    if len(hosts) > 1 and not quiet and fleet.took:
+        slowest = max(fleet.took, key=lambda name: fleet.took[name])
+        click.echo(f"{len(fleet.took)} hosts; the slowest was {slowest} with {fleet.took[slowest]:.0f} s", err=True)
+    return tuple(fleet.looked.get(number, Looked(host)) for number, host in enumerate(hosts)), interrupted
+
+
+class _Fleet(Generic[R]):
+    """Daemon threads that each take the next host: one that never answers cannot keep the program from ending."""
+
+    def __init__(
+        self,
+        hosts: Sequence[Host],
+        known: Sequence[Probe],
+        make: Callable[[Collection, str, str], R],
+        seconds: float,
+        output: Callable[[Host], str | None],
+    ) -> None:
+        self.hosts, self.known, self.make, self.seconds, self.output = hosts, known, make, seconds, output
+        self.looked: dict[int, Looked[R]] = {}
+        self.took: dict[str, float] = {}  # seconds, of those that are done
+        self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, Looked[R] | BaseException]] = queue.SimpleQueue()
+        self._cancelled = threading.Event()
+        self._doing: dict[int, tuple[float, str]] = {}  # since when, and what is being waited for
+
+    def wait(self, line: Line, what: str) -> bool:
+        """Start the threads and wait for every host; return whether Ctrl-C ended it."""
+        for number in range(len(self.hosts)):
+            self._left.put(number)
+        for _ in range(min(AT_ONCE, len(self.hosts))):
+            threading.Thread(target=self._work, daemon=True, name="qops-host").start()
+        begun = time.monotonic()
+        said = begun + PATIENCE - REPEAT
+        until = float("inf")
+        while len(self.looked) < len(self.hosts) and time.monotonic() < until:
+            try:
+                number, outcome = self._done.get(timeout=TICK)
+                self._doing.pop(number, None)
+                if not isinstance(outcome, Looked):
+                    raise outcome
+                self.looked[number] = outcome
+            except queue.Empty:
+                if self._cancelled.is_set() and not self._doing:
+                    break
+            except KeyboardInterrupt:
+                if self._cancelled.is_set():
+                    raise
+                self._cancelled.set()
+                until = time.monotonic() + MERCY
+            now = time.monotonic()
+            if line.live or now - said > REPEAT:
+                said = now
+                line.note(f"{what}: {len(self.looked)} of {len(self.hosts)} done, {now - begun:.0f} s{self._slowest()}")
+        return self._cancelled.is_set()
+
+    def _slowest(self) -> str:
+        doing = sorted((since, number, told) for number, (since, told) in tuple(self._doing.items()))
+        return f", waiting for {self.hosts[doing[0][1]].name} ({doing[0][2]})" if doing else ""
+
+    def _work(self) -> None:
+        while not self._cancelled.is_set():
+            try:
+                number = self._left.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._done.put((number, self._look(number)))
+            except BaseException as error:  # handed to the caller's thread, which raises it
+                self._done.put((number, error))
+
+    def _look(self, number: int) -> Looked[R]:
+        host = self.hosts[number]
+        begun = time.monotonic()
+        self._doing[number] = (begun, "connecting")
+
+        def progress(done: int, total: int, waiting: tuple[str, ...], elapsed: float) -> None:
+            if self._cancelled.is_set():
+                raise KeyboardInterrupt  # `collect` keeps what there is
+            told = waiting[0].split("\n", 1)[0][:40] if waiting and done < total else "judging"
+            self._doing[number] = (begun, told)
+
+        ssh = Ssh(host)
+        try:
+            ssh.open()
+            collection, written = ask(
+                ssh, self.known, seconds=self.seconds, output=self.output(host), progress=progress
+            )
+            lost = ssh.lost
+            ssh.stop()
+            return Looked(host, self.make(collection, lost, written))
+        except TransportError as error:
+            return Looked(host, error=error)
+        finally:
+            ssh.stop()
+            self.took[host.name] = time.monotonic() - begun
+
+
+def diagnose(
+    hosts: Sequence[Host], known: Sequence[Probe], rules: Sequence[Rule], *, seconds: float, quiet: bool
+) -> tuple[tuple[HostReport, ...], bool]:
+    """Judge every host; return the reports in the order of `hosts`, and whether Ctrl-C ended it."""
+
+    def make(found: Collection, lost: str, written: str) -> HostReport:
+        if lost and not found.texts:
+            return _unseen(found.host, rules, Verdict.UNREACHABLE, lost)
+        report = judge(found.host, found.collected_at, observe(found.texts, found.gaps), rules)
+        short = lost or ("interrupted before everything was asked" if found.interrupted else "")
+        if short and report.verdict is not Verdict.FAULT:
+            return replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")
+        return report
+
+    what = f"looking at {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'} for {seconds:.0f} s"
+    looked, interrupted = look(hosts, known, make, what=what, seconds=seconds, quiet=quiet)
+    return tuple(_report(one, rules) for one in looked), interrupted
+
+
+def _report(one: Looked[HostReport], rules: Sequence[Rule]) -> HostReport:
+    if one.result is not None:
+        return one.result
+    if one.error is None:
+        return _unseen(one.host.name, rules, Verdict.UNDETERMINED, "interrupted before it answered")
+    reason = one.error.message.removeprefix(f"{one.host.name}: ")
+    return _unseen(one.host.name, rules, Verdict.UNREACHABLE, f"{reason}; try: {one.error.hint}")
+
+
+def _unseen(host: str, rules: Sequence[Rule], verdict: Verdict, reason: str) -> HostReport:
+    return HostReport(host, "", verdict, reason, (), (), Coverage(len(rules), 0, (), (), (), ()))

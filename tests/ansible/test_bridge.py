@@ -1,0 +1,146 @@
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from playing import HOSTS, facts
+
+from qops import bridge
+from qops.engine import observe
+from qops.errors import UsageError
+from qops.evidence.gpu import Gpus
+from qops.evidence.kernel import Hugepages, Sysctls
+from qops.evidence.text import Gaps
+from qops.recording import recorded
+
+RECORDED = Path(__file__).parent.parent / "hosts/h200x2"
+
+
+def shell(command: str) -> tuple[int, str, str]:
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(errors="surrogateescape"), done.stderr.decode(errors="surrogateescape")
+
+
+@pytest.fixture(name="host")
+def a_host() -> bridge.AnsibleTransport:
+    return bridge.AnsibleTransport("here", shell)
+
+
+def test_a_command_and_its_outcome(host: bridge.AnsibleTransport) -> None:
+    done = host.run(("sh", "-c", "echo 'a  b'; echo wrong >&2; exit 3"), timeout=5)
+    assert (done.status, done.stdout, done.stderr, done.failure) == (3, b"a  b\n", b"wrong\n", "")
+
+
+def test_a_command_that_hangs_is_ended(host: bridge.AnsibleTransport) -> None:
+    begun = time.monotonic()
+    done = host.run(("sleep", "60"), timeout=1)
+    assert done.failure == "timeout"
+    assert time.monotonic() - begun < 10
+
+
+def test_a_status_of_124_at_once_is_no_time_out(host: bridge.AnsibleTransport) -> None:
+    assert host.run(("sh", "-c", "exit 124"), timeout=5).status == 124
+
+
+def test_a_command_gets_no_input(host: bridge.AnsibleTransport) -> None:
+    assert host.run(("cat",), timeout=5).stdout == b""
+
+
+def test_files(host: bridge.AnsibleTransport, tmp_path: Path) -> None:
+    odd = tmp_path / "it's odd"
+    odd.write_bytes(b"\x80\xff\x00line\n")
+    assert host.read(str(odd), timeout=5).stdout == b"\x80\xff\x00line\n"
+    assert host.read(str(tmp_path / "none"), timeout=5).failure == "missing"
+    assert host.read(str(tmp_path), timeout=5).failure == "failed"
+
+
+def test_files_below_another_root(
+    host: bridge.AnsibleTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/version").write_text("Linux version 6.12-practice\n")
+    monkeypatch.setenv("QOPS_ROOT", str(tmp_path))
+    assert host.read("/proc/version", timeout=5).stdout == b"Linux version 6.12-practice\n"
+    assert host.read("/proc/uptime", timeout=5).stdout != b""  # not there: the machine's own
+
+
+def test_nothing_is_asked_after_stop(host: bridge.AnsibleTransport) -> None:
+    host.stop()
+    assert host.run(("true",), timeout=5).failure == "timeout"
+
+
+def test_looking_gives_only_what_was_wanted() -> None:
+    found = bridge.look("here", shell, ["Sysctls", "Hugepages"], seconds=20)
+    assert set(found) == {"Sysctls", "Hugepages", "Gaps"}
+    assert "fs.file-max" in found["Sysctls"]["values"]
+
+
+def test_a_kind_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match="no such kind of evidence: Gpu"):
+        bridge.look("here", shell, ["Gpu"], seconds=1)
+
+
+def test_questions_are_put_once() -> None:
+    for probe in bridge.KINDS.values():
+        for ask in probe.asks:
+            once = bridge._once(ask)
+            assert once is None or len(getattr(once, "samples", (0.0,))) == 1
+
+
+@pytest.mark.parametrize("case", ["", "cases/hang_missing_rank", "cases/hang_watchdog", "cases/stopped", "cases/sizes"])
+def test_evidence_survives_the_way_through_facts(case: str) -> None:
+    paths = [str(RECORDED / "host"), *([str(RECORDED / case)] if case else [])]
+    seen = observe([text for one in recorded(paths) for text in one.texts])
+    assert Gpus in seen
+    assert bridge.evidence(bridge.plain(bridge.facts(seen))) == seen
+
+
+@pytest.mark.parametrize("hardware", HOSTS)
+def test_the_class_of_a_host(hardware: str) -> None:
+    assert bridge.FILTERS["qops_hardware_class"](facts(hardware))["value"] == hardware
+
+
+def test_what_is_no_evidence_is_refused() -> None:
+    with pytest.raises(UsageError, match="no evidence"):
+        bridge.evidence({"Gpus": {"gpus": 7}})
+
+
+def test_facts_of_a_newer_qops_are_passed_over() -> None:
+    assert bridge.evidence({"FromTheFuture": {}}) == {Gaps: Gaps()}
+
+
+def test_a_plan_says_what_differs_and_what_was_chosen() -> None:
+    plan = bridge.FILTERS["qops_host_tuning"](facts("hgx"), "", {"vm.swappiness": 60, "cpu.governor": "auto"})
+    assert (plan["differs"], plan["unseen"]) == (True, [])
+    assert plan["intent"] == '{"qops_role": "host_tuning", "hardware_class": "", "settings": {"vm.swappiness": "60"}}'
+    assert any("there is no cpufreq" in line for line in plan["report"])
+
+
+def test_judging_finds_drift_and_says_what_was_not_seen() -> None:
+    seen = facts("rtxpro")
+    judged = bridge.FILTERS["qops_judge"](seen, ["HST060", "HST061", "HST062", "HST063"])
+    assert sorted(line[:6] for line in judged["findings"]) == ["HST060", "HST061", "HST062", "HST063"]
+    del seen["Hugepages"]
+    assert bridge.FILTERS["qops_judge"](seen, ["HST063"])["unknown"] == ["HST063: Hugepages was not seen"]
+
+
+def test_judging_by_a_rule_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match="no such rule: HST999"):
+        bridge.FILTERS["qops_judge"]({}, ["HST999"])
+
+
+def test_judging_by_the_class_that_the_inventory_names() -> None:
+    plain = {**facts("hgx"), "Gpus": bridge.facts({Gpus: Gpus()})["Gpus"]}
+    assert bridge.FILTERS["qops_judge"](plain, ["HST062"])["findings"] == []
+    assert bridge.FILTERS["qops_judge"](plain, ["HST062"], "hgx")["findings"] != []
+
+
+def test_types_by_name() -> None:
+    assert bridge.KINDS["Sysctls"].makes is Sysctls
+    assert bridge.KINDS["Hugepages"].makes is Hugepages
+
+
+@pytest.mark.parametrize("value", ["True", "-1", "", "²", "10 20"])
+def test_a_choice_that_is_no_number_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="swappiness cannot be"):
+        bridge.FILTERS["qops_host_tuning"](facts("hgx"), "", {"vm.swappiness": value})

@@ -1,0 +1,176 @@
+"""`-i` and `-l` through the real command line, with hosts that are one sshd on loopback under several names."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from loopback import Sshd, free_port, need_sshd, running
+
+from qops import inventory, probes
+from qops.cli import fleet
+from qops.cli.run import run
+from qops.probes import system
+from qops.probes.base import Command
+from qops.report import HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, USAGE
+
+pytestmark = need_sshd
+SELECTED = ("--select", "CUD008")
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    # One session for each host that asks; the usual limit for those that have not logged in yet is 10.
+    server = Sshd(tmp_path_factory.mktemp("sshd"), "MaxStartups 100")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def hosts(sshd: Sshd, tmp_path: Path) -> str:
+    """An inventory: gpu-b, gpu-a and gpu-c answer, dead refuses."""
+    file = tmp_path / "hosts.ini"
+    dead = sshd.entry("dead").replace(f"ansible_port={sshd.port}", f"ansible_port={free_port()}")
+    file.write_text(f"[gpu]\n{sshd.entry('gpu-b')}{sshd.entry('gpu-a')}[other]\n{dead}{sshd.entry('gpu-c')}")
+    return str(file)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a few questions, so that a test does not take as long as a diagnosis."""
+    monkeypatch.setattr(probes, "ALL", (system.PROBE,))
+
+
+@pytest.mark.usefixtures("few")
+def test_hosts_are_reported_in_the_inventorys_order(hosts: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = run(["diagnose", "-i", hosts, "--seconds", "2", "--format", "json", *SELECTED])
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert [h["host"] for h in report["hosts"]] == ["gpu-b", "gpu-a", "dead", "gpu-c"]
+    assert [h["verdict"] for h in report["hosts"]] == ["undetermined", "undetermined", "unreachable", "undetermined"]
+    assert status == report["summary"]["exit_status"] == UNREACHABLE
+    dead = report["hosts"][2]
+    assert "cannot be reached: connection refused; try: " in dead["reason"]
+    assert dead["findings"] == []
+    assert "4 hosts; the slowest was " in err
+
+
+@pytest.mark.usefixtures("few")
+def test_text_has_a_block_for_each_host_and_a_line_for_each_at_the_end(
+    hosts: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = run(["diagnose", "-i", hosts, "-l", "gpu", "--seconds", "2", *SELECTED])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("──")] == ["── gpu-b", "── gpu-a"]
+    assert [line.partition(":")[0] for line in lines[-2:]] == ["gpu-b", "gpu-a"]
+    assert status == INCOMPLETE
+
+
+@pytest.mark.usefixtures("few")
+def test_a_connection_that_is_cut_makes_no_healthy_host(
+    hosts: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = "p=$$; while ! grep -q '^Name:.sshd' /proc/$p/status; do p=$(sed -n 's/^PPid:.//p' /proc/$p/status); done"
+    asks = (*system.PROBE.asks, Command(("sh", "-c", f"{cut}; sleep 0.5; kill -9 $p"), "", name="cut"))
+    probe = type(system.PROBE)("system", system.PROBE.makes, system.PROBE.parse, system.PROBE.recognise, asks)
+    monkeypatch.setattr(probes, "ALL", (probe,))
+    status = run(["diagnose", "-i", hosts, "-l", "gpu-a", "--seconds", "3", "--format", "json", *SELECTED])
+    (host,) = json.loads(capsys.readouterr().out)["hosts"]
+    assert host["verdict"] == "undetermined"
+    assert host["reason"].startswith("the connection to gpu-a was lost")
+    assert "uname -a" not in [gap["source"] for gap in host["coverage"]["gaps"]]
+    assert status == INCOMPLETE
+
+
+@pytest.mark.usefixtures("few")
+def test_each_host_gets_a_bundle_and_they_are_judged_again(
+    hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "bundles"
+    assert run(["collect", "-i", hosts, "-l", "gpu", "-o", str(folder), "--seconds", "2"]) == HEALTHY
+    assert sorted(f.name for f in folder.iterdir()) == ["gpu-a.tar.gz", "gpu-b.tar.gz"]
+    assert capsys.readouterr().err.count("wrote ") == 2
+    run(["diagnose", "--from", str(folder), "--format", "json", *SELECTED])
+    assert {h["host"] for h in json.loads(capsys.readouterr().out)["hosts"]} == {"gpu-a", "gpu-b"}
+
+
+@pytest.mark.usefixtures("few")
+def test_one_host_goes_to_a_file_and_several_do_not(
+    hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "one.tar.gz")
+    assert run(["collect", "-i", hosts, "-l", "gpu-a", "-o", file, "--seconds", "2", "-q"]) == HEALTHY
+    assert Path(file).is_file()
+    assert capsys.readouterr().err == ""
+    assert run(["collect", "-i", hosts, "-o", file, "--seconds", "2"]) == USAGE
+    assert (
+        run(["collect", "-i", hosts, "-l", "dead,gpu-c", "-o", str(tmp_path / "two"), "--seconds", "2"]) == UNREACHABLE
+    )
+    assert "not reached: dead (127.0.0.1:" in capsys.readouterr().err
+    assert [f.name for f in (tmp_path / "two").iterdir()] == ["gpu-c.tar.gz"]
+
+
+def test_options_that_do_not_go_together(hosts: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["-l", "gpu"],
+        ["-i", hosts, "--from", "x"],
+        ["-i", hosts, "--watch"],
+        ["-i", hosts, "-l", "nobody"],
+    ):
+        assert run(["diagnose", *arguments]) == USAGE
+    assert "add -i INVENTORY" in capsys.readouterr().err
+
+
+def test_no_more_than_ten_hosts_at_once(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = at_once = 0
+
+    class Counted:
+        lost = ""
+
+        def __init__(self, host: inventory.Host) -> None:
+            self.name = host.name
+
+        def open(self) -> None:
+            nonlocal most, at_once
+            at_once += 1
+            most = max(most, at_once)
+            time.sleep(0.1)
+            at_once -= 1
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(fleet, "Ssh", Counted)
+    many = [sshd.named(f"n{n}") for n in range(25)]
+    looked, interrupted = fleet.look(many, (), lambda found, lost, said: found.host, what="", seconds=1, quiet=True)
+    assert [one.result for one in looked] == [h.name for h in many]
+    assert (most, interrupted) == (10, False)
+
+
+def test_ctrl_c_keeps_what_there_is_and_ends_what_hangs_on_the_hosts(hosts: str) -> None:
+    word = f"64.{os.getpid()}"
+    code = (
+        "import sys; from qops import probes; from qops.probes import system; from qops.probes.base import *; "
+        f"asks = (*system.PROBE.asks, Command(('sleep', '{word}'), '', timeout=60)); "
+        "probes.ALL = (Probe('system', system.PROBE.makes, system.PROBE.parse, system.PROBE.recognise, asks),); "
+        "from qops.cli import main; main()"
+    )
+    arguments = ["diagnose", "-i", hosts, "-l", "gpu", "--seconds", "60", "--format", "json", *SELECTED]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("looking at 2 hosts")  # said after two seconds
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, err
+    for host in json.loads(out)["hosts"]:
+        assert host["verdict"] == "undetermined"
+        assert host["reason"].startswith("interrupted before")
+    assert not running(f"sleep {word}")

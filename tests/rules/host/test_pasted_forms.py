@@ -1,0 +1,129 @@
+"""Forms in which people paste what these rules look for, beside those in the rules' own tests."""
+
+import pytest
+from judging import causes, diagnose
+
+from qops.report import Verdict
+
+FORMS = {
+    "gpu-fell-off-bus": [
+        "NVRM: nvCheckOkFailedNoLog: Check failed: GPU lost from the bus [NV_ERR_GPU_IS_LOST] (0x0000000F)",
+        "NVRM: fallen off the bus and is not responding to commands.",
+        "nvidia 0000:0a:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+    ],
+    "gsp-rpc-timeout": ["NVRM: _kgspLogXid119: ****** GSP Timeout ******"],
+    "secure-boot-module-rejected": [
+        "SecureBoot enabled\n/var/lib/shim-signed/mok/MOK.der is not enrolled\n"
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+    ],
+    "systemd-boot-order-race": [
+        "nvidia-ctk[77]: failed to generate CDI spec: failed to create device CDI specs: failed to initialize NVML: "
+        "Driver Not Loaded\nsystemd[1]: nvidia-cdi-refresh.service: Failed with result 'exit-code'.",
+    ],
+}
+
+
+@pytest.mark.parametrize(("cause", "text"), [(c, t) for c, texts in FORMS.items() for t in texts])
+def test_the_cause_comes_first(cause: str, text: str) -> None:
+    assert causes({"paste.txt": text + "\n"})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SecureBoot enabled\nnvidia-smi: couldn't communicate with the NVIDIA driver",
+        "SecureBoot disabled\nMOK.der is not enrolled\ncouldn't communicate with the NVIDIA driver",
+        "xhci_hcd 0000:0a:00.2: Unable to change power state from D3cold to D0, device inaccessible",
+    ],
+)
+def test_look_alikes(text: str) -> None:
+    assert causes({"paste.txt": text + "\n"}) == []
+
+
+def test_an_adapter_that_cannot_be_set_up_is_a_symptom() -> None:
+    files = {"k.txt": "NVRM: loading NVIDIA UNIX\nNVRM: GPU 0000:0a:00.0: RmInitAdapter failed! (0x26:0x56:1482)\n"}
+    assert diagnose(files).findings[0].cause == "nvml-failed"
+
+
+def test_nvtop_at_idle() -> None:
+    line = "Device 0 [NVIDIA L40S] PCIe GEN 1@16x RX: 0.000 KiB/s TX: 0.000 KiB/s\n"
+    assert diagnose({"nvtop.txt": line}).verdict is Verdict.HEALTHY
+
+
+TABLE = """\
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
+|   0  NVIDIA L40S                    On  |   00000000:0A:00.0 Off |                    0 |
+| N/A   48C    P0             {watts}W /  350W |     733MiB /  46068MiB |    100%      Default |
+"""
+
+
+def test_busy_without_drawing_power_is_not_called_healthy() -> None:
+    assert diagnose({"smi.txt": TABLE.format(watts=" 84")}).verdict is Verdict.UNDETERMINED
+    assert diagnose({"smi.txt": TABLE.format(watts="291")}).verdict is Verdict.HEALTHY
+
+
+def test_idle_gpus_say_nothing_for_an_engine_that_does_not_serve_yet() -> None:
+    files = {
+        "smi.txt": "GPU 0: NVIDIA L40S (UUID: GPU-0a1b2c3d)\n",
+        "e.log": "INFO 10-02 11:00:00 [gpu_model_runner.py:2600] Starting to load model acme/tiny...\n",
+    }
+    assert diagnose(files).verdict is Verdict.UNDETERMINED
+
+
+def test_look_alike_a_module_that_a_host_can_do_without() -> None:
+    files = {
+        "m.txt": "modprobe: FATAL: Module nvidia_peermem not found in directory /lib/modules/6.8.0-50-generic\n",
+        "s.txt": "GPU 0: NVIDIA L40S (UUID: GPU-0a1b2c3d)\n",
+    }
+    assert diagnose(files).verdict is Verdict.HEALTHY
+    files["m.txt"] = files["m.txt"].replace("nvidia_peermem", "nvidia-uvm")
+    assert causes(files)[:1] == ["kernel-upgrade-no-module"]
+
+
+def test_a_gpu_that_answers_err_is_not_called_healthy() -> None:
+    table = (
+        TABLE.format(watts="291") + "|ERR!  ERR! ERR!            N/A /  N/A |   GPU is lost |     ERR!      Default |\n"
+    )
+    assert diagnose({"smi.txt": table.replace("GPU is lost", "unknown")}).verdict is Verdict.UNDETERMINED
+
+
+LINK = "pcie.link.gen.current: {gen}\npcie.link.gen.max: 4\npcie.link.width.current: {width}\npcie.link.width.max: 16\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (LINK.format(gen=4, width=8) + "utilization.gpu: 97 %\n", "pcie-link-degraded"),
+        (LINK.format(gen=1, width=16) + "utilization.gpu: 99 %\n", "pcie-link-degraded"),
+        ("SW Thermal Slowdown: 210 s since boot\n", "thermal-throttle"),
+        ("Remapped Rows: Pending: Yes\n", "gpu-memory-ecc-hardware"),
+        ("lsmod: nouveau loaded, nvidia not loaded\n", "nouveau-conflict"),
+    ],
+)
+def test_one_property_a_line_or_in_ones_own_words(text: str, cause: str) -> None:
+    assert causes({"o.txt": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINK.format(gen=1, width=16) + "utilization.gpu: 0 %\n",
+        "Xid 154, GPU recovery action changed from 0x1 to 0x0 (None)\n",
+    ],
+)
+def test_own_words_for_what_is_no_fault(text: str) -> None:
+    assert diagnose({"o.txt": text}).verdict is Verdict.HEALTHY
+
+
+@pytest.mark.parametrize("text", ["SW Thermal Slowdown: 3 s since boot\n", "Remapped Rows: Pending: No\n"])
+def test_look_alikes_in_ones_own_words(text: str) -> None:
+    assert causes({"o.txt": text}) == []
+
+
+def test_lockdown_that_names_no_module_beside_modprobe_that_does() -> None:
+    files = {
+        "k.txt": "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n",
+        "m.txt": "modprobe: ERROR: could not insert 'nvidia': Operation not permitted\n",
+    }
+    assert causes(files)[:1] == ["secure-boot-module-rejected"]
+    assert causes({"m.txt": files["m.txt"]}) == []
