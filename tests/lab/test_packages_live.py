@@ -245,7 +245,7 @@ def test_killed_at_any_point_the_services_come_up_and_go_away(tmp_path: Path, st
     seed = random.randrange(10**8)
     chance = random.Random(seed)
     qops = Qops(tmp_path, f"kill-{seed}")  # the name tells the seed in every message
-    for _ in range(3):
+    for _ in range(2):
         process = qops.start("up", stocked_yaml)
         time.sleep(chance.uniform(0.3, 4))
         process.kill()

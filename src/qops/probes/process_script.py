@@ -5,7 +5,8 @@
 #
 # A process counts when it has a /dev/nvidiaN open. With it come its launcher (the parent, unless that is a shell or
 # an init) and the launcher's other children: a rank that never got as far as the GPU is one of those. A process that
-# vLLM or SGLang gave its title counts too, since an engine may run on the CPU. Only root sees everybody's open files; others ask nvidia-smi, but not while one already hangs in the driver.
+# vLLM or SGLang gave its title counts too, since an engine may run on the CPU. Only root sees everybody's open files;
+# others ask nvidia-smi, but not while one already hangs in the driver.
 # Sets `pids`, and `tree` with a line "process: PARENT PID STATE TICKS NAME" for each of them and their descendants.
 GPU_PIDS = r"""stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
 users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk '

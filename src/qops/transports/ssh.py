@@ -213,8 +213,18 @@ class Ssh:
             with contextlib.suppress(Exception):
                 channel.close()
         for link in reversed(self._links):
+            transport = link.client.get_transport()
             with contextlib.suppress(Exception):
                 link.client.close()
+            proxy = getattr(getattr(transport, "sock", None), "process", None)
+            if proxy is None:
+                continue
+            transport.join(2)  # its thread still signals the process of a ProxyCommand, and then forgets it
+            if not transport.is_alive():
+                proxy.kill()
+                for pipe in (proxy.stdin, proxy.stdout, proxy.stderr):
+                    pipe.close()
+                proxy.wait()
 
 
 class _OnlyKnown:
