@@ -7,14 +7,16 @@
     * BundleError           3  a bundle is damaged, too large or unsafe
   * TransportError          4  a host cannot be reached
 
-The exit statuses of a verdict are in `qops.report`.
+A verdict has the statuses 0 (healthy), 1 (fault), 3 (undetermined or incomplete) and 4 (unreachable).
 """
+
+HEALTHY, FAULT, USAGE, INCOMPLETE, UNREACHABLE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
 
 class QopsError(Exception):
     """Base of all errors: `message` says what and why, `hint` says what to do."""
 
-    exit_code = 70
+    exit_code = INTERNAL
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -25,13 +27,13 @@ class QopsError(Exception):
 class UsageError(QopsError):
     """The command line or a configuration file is wrong."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class EvidenceError(QopsError):
     """Evidence could not be read."""
 
-    exit_code = 3
+    exit_code = INCOMPLETE
 
 
 class ParseError(EvidenceError):
@@ -51,4 +53,4 @@ class BundleError(EvidenceError):
 class TransportError(QopsError):
     """A host cannot be reached."""
 
-    exit_code = 4
+    exit_code = UNREACHABLE

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from qops.errors import FAULT, HEALTHY, INCOMPLETE, UNREACHABLE
 from qops.evidence.text import Gap, Quote
 from qops.rule import Confidence, Fix, Role, Severity
 
@@ -72,9 +73,6 @@ class HostReport:
     def root(self) -> Finding | None:
         """The root cause, when there is one."""
         return next(iter(self.findings), None) if self.verdict is Verdict.FAULT else None
-
-
-HEALTHY, FAULT, USAGE, INCOMPLETE, UNREACHABLE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
 
 def exit_status(hosts: tuple[HostReport, ...]) -> int:

@@ -15,9 +15,9 @@ from loopback import Sshd, free_port, need_sshd, running
 from qops import inventory, probes
 from qops.cli import fleet
 from qops.cli.run import run
+from qops.errors import HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, USAGE
 from qops.probes import system
 from qops.probes.base import Command
-from qops.report import HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, USAGE
 
 pytestmark = need_sshd
 SELECTED = ("--select", "CUD008")

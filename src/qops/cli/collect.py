@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from qops.cli import options
-from qops.errors import BundleError, UsageError
-from qops.report import HEALTHY, INTERRUPTED, UNREACHABLE
+from qops.errors import HEALTHY, INTERRUPTED, UNREACHABLE, BundleError, UsageError
 
 if TYPE_CHECKING:
     from qops.inventory import Host

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import click
 
 from qops.cli import options
-from qops.errors import UsageError
-from qops.report import HEALTHY, INTERRUPTED, HostReport, Verdict, exit_status
+from qops.errors import HEALTHY, INTERRUPTED, UsageError
+from qops.report import HostReport, Verdict, exit_status
 from qops.rule import Rule
 
 PAUSE = 5.0  # seconds between two looks of --watch

@@ -2,8 +2,6 @@
 
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +9,7 @@ import click
 
 from qops import __version__
 from qops.cli.group import qops
-from qops.errors import QopsError
-from qops.report import INTERNAL, INTERRUPTED, USAGE
+from qops.errors import INTERNAL, INTERRUPTED, USAGE, QopsError
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,12 +32,12 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except QopsError as error:
         if debug:
-            traceback.print_exc()
+            _show_traceback()
         _say("error", error.message, error.hint)
         return error.exit_code
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            _show_traceback()
             return INTERNAL
         where = _save_traceback()
         _say(
@@ -58,7 +55,16 @@ def _say(kind: str, message: str, hint: str) -> None:
         print(f"  hint: {hint}", file=sys.stderr)  # noqa: T201
 
 
+def _show_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
 def _save_traceback() -> Path:
+    import tempfile
+    import traceback
+
     descriptor, name = tempfile.mkstemp(prefix="qops-traceback-", suffix=".txt")
     with os.fdopen(descriptor, "w") as file:
         traceback.print_exc(file=file)
