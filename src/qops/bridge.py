@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from qops import collection, probes
 from qops.derive import host_tuning, sysctl
@@ -157,7 +158,7 @@ def _judge(said_evidence: Any, codes: Any, said: Any = "") -> dict[str, Any]:
     named = plain(said)
     if named:
         own = seen.get(Intent) or Intent(())
-        seen[Intent] = replace(own, hardware_class=str(hardware_class(None, None, said=named).value))
+        seen[Intent] = structs.replace(own, hardware_class=str(hardware_class(None, None, said=named).value))
     wanted = plain(codes)
     rules = [rule for rule in RULES if rule.code in wanted]
     missing = sorted(set(wanted) - {rule.code for rule in rules})

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from qops.derive import host_tuning
 from qops.derive.hardware_class import HardwareClass

@@ -1,5 +1,4 @@
-from dataclasses import replace
-
+from msgspec.structs import replace
 from scenes import IDLE, WAITING, WORKING, machine, readings
 
 from qops.derive.progress import computing, idle_during, loading, spinning

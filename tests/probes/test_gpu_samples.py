@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from judging import text
 from mangling import parses_anything
+from msgspec.structs import replace
 
 from qops.evidence.gpu import GpuSamples
 from qops.evidence.text import Text

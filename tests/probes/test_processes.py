@@ -1,9 +1,9 @@
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from judging import text
+from msgspec.structs import replace
 
 from qops.evidence.process import Processes
 from qops.evidence.text import Text

@@ -1,12 +1,11 @@
 """Containers as `docker inspect` or `podman inspect` describe them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """One container. Sizes in bytes; None: not said."""
 
     name: str
@@ -28,8 +27,7 @@ class Container:
     command: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Containers:
+class Containers(Struct, frozen=True):
     """All containers seen."""
 
     containers: tuple[Container, ...]

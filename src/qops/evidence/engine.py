@@ -1,12 +1,11 @@
 """What the serving engine says: its log and its metrics."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class EngineLog:
+class EngineLog(Struct, frozen=True):
     """The parts of a vLLM or SGLang log that are state, not messages (those are in `Logs`)."""
 
     engine: str  # "vllm" | "sglang"
@@ -18,15 +17,13 @@ class EngineLog:
     last: Quote | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineLogs:
+class EngineLogs(Struct, frozen=True):
     """One entry for each engine log."""
 
     logs: tuple[EngineLog, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsSample:
+class MetricsSample(Struct, frozen=True):
     """One scrape of `/metrics`: sums over labels, by metric name."""
 
     at: float | None  # seconds
@@ -35,15 +32,13 @@ class MetricsSample:
     port: int | None = None  # which engine; None: not said
 
 
-@dataclass(frozen=True, slots=True)
-class EngineMetrics:
+class EngineMetrics(Struct, frozen=True):
     """Scrapes in order of time."""
 
     samples: tuple[MetricsSample, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JobResult:
+class JobResult(Struct, frozen=True):
     """What a job printed about itself: exit status, and measured collectives."""
 
     quote: Quote
@@ -51,8 +46,7 @@ class JobResult:
     measured: tuple[tuple[str, float, float, Quote], ...] = ()  # (what, milliseconds, GB/s, line)
 
 
-@dataclass(frozen=True, slots=True)
-class JobResults:
+class JobResults(Struct, frozen=True):
     """All jobs seen."""
 
     jobs: tuple[JobResult, ...]

@@ -1,13 +1,13 @@
 """What the NVIDIA driver and its tools say about the GPUs."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """One GPU at one moment. None means: not said, or N/A on this board."""
 
     index: int
@@ -45,8 +45,7 @@ class Gpu:
     addressing_mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProcess:
+class GpuProcess(Struct, frozen=True):
     """A process that holds a GPU, as nvidia-smi lists it."""
 
     pid: int
@@ -56,8 +55,7 @@ class GpuProcess:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Gpus:
+class Gpus(Struct, frozen=True):
     """The GPUs of a host. `attached` is the driver's own count. `processes` is None when nobody asked."""
 
     gpus: tuple[Gpu, ...] = ()
@@ -69,8 +67,7 @@ class Gpus:
     bare: bool = False  # known only from rows that name boards, pasted without what was asked: they tell no state
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSample:
+class GpuSample(Struct, frozen=True):
     """One reading of one GPU in a series. `at` is seconds since the first reading of the series."""
 
     at: float
@@ -86,8 +83,7 @@ class GpuSample:
     pstate: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSamples:
+class GpuSamples(Struct, frozen=True):
     """Readings over time, in order. May hold a single moment: then nothing can be said about progress."""
 
     samples: tuple[GpuSample, ...]
@@ -114,8 +110,7 @@ class Path(StrEnum):
     SYS = "SYS"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """The path between two devices (`GPU0`, `NIC3`, `mlx5_0`). `links` counts bonded NVLinks."""
 
     a: str
@@ -125,8 +120,7 @@ class Pair:
     links: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(Struct, frozen=True):
     """The matrix of `nvidia-smi topo -m`, each unordered GPU pair once, GPU to NIC pairs apart."""
 
     pairs: tuple[Pair, ...]
@@ -135,8 +129,7 @@ class Topology:
     nics: tuple[tuple[str, str], ...] = ()  # legend: (NIC0, mlx5_0)
 
 
-@dataclass(frozen=True, slots=True)
-class P2pPair:
+class P2pPair(Struct, frozen=True):
     """What the driver grants between two GPUs: OK, CNS, GNS, TNS, NS, DR or U."""
 
     a: str
@@ -146,15 +139,13 @@ class P2pPair:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class P2pStatus:
+class P2pStatus(Struct, frozen=True):
     """`nvidia-smi topo -p2p`: a permission of the driver, never a proof that bytes move."""
 
     pairs: tuple[P2pPair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PeerRate:
+class PeerRate(Struct, frozen=True):
     """What was measured between two GPUs with P2P on, in GB/s."""
 
     a: str  # "GPU0"
@@ -163,15 +154,13 @@ class PeerRate:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class PeerRates:
+class PeerRates(Struct, frozen=True):
     """The bandwidth matrix of CUDA's p2pBandwidthLatencyTest with P2P on."""
 
     rates: tuple[PeerRate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DriverModule:
+class DriverModule(Struct, frozen=True):
     """The loaded kernel module (`/proc/driver/nvidia/version`)."""
 
     version: str
@@ -179,8 +168,7 @@ class DriverModule:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class DriverParams:
+class DriverParams(Struct, frozen=True):
     """`/proc/driver/nvidia/params`, names and values as printed (quotes around values removed)."""
 
     params: dict[str, str]

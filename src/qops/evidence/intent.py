@@ -1,10 +1,9 @@
 """What roles wrote down that they meant a host to be, so that drift is measured against that."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """The files in /etc/qops/intent.d, one of each role, put together."""
 
     roles: tuple[str, ...]

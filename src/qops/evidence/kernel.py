@@ -1,12 +1,11 @@
 """What the kernel says: its log, command line, modules, limits and settings."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Xid:
+class Xid(Struct, frozen=True):
     """An NVRM Xid (or SXid, of an NVSwitch) line."""
 
     code: int
@@ -19,8 +18,7 @@ class Xid:
     at: float | None = None  # seconds since boot, when the line says so
 
 
-@dataclass(frozen=True, slots=True)
-class OomKill:
+class OomKill(Struct, frozen=True):
     """The kernel killed a process for memory."""
 
     quote: Quote
@@ -29,8 +27,7 @@ class OomKill:
     cgroup: bool = False  # True: a cgroup's limit, not the whole machine's memory
 
 
-@dataclass(frozen=True, slots=True)
-class AerError:
+class AerError(Struct, frozen=True):
     """A PCIe error report."""
 
     quote: Quote
@@ -39,8 +36,7 @@ class AerError:
     status: int | None = None  # aer_uncor_status bits
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLog:
+class KernelLog(Struct, frozen=True):
     """dmesg or the kernel's journal. Other kernel messages are in `Logs`."""
 
     xids: tuple[Xid, ...] = ()
@@ -53,8 +49,7 @@ class KernelLog:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCommandLine:
+class KernelCommandLine(Struct, frozen=True):
     """/proc/cmdline, in order."""
 
     options: tuple[str, ...]
@@ -70,8 +65,7 @@ class KernelCommandLine:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Iommu:
+class Iommu(Struct, frozen=True):
     """/sys/class/iommu and the groups' types. `units` empty: no IOMMU is at work."""
 
     units: tuple[str, ...]
@@ -79,8 +73,7 @@ class Iommu:
     quote: Quote | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
+class Modules(Struct, frozen=True):
     """Loaded modules, and for which kernels an NVIDIA module lies on disk (None: nobody looked)."""
 
     loaded: tuple[str, ...]
@@ -88,8 +81,7 @@ class Modules:
     quote: Quote | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """uname, os-release and lscpu."""
 
     kernel: str = ""
@@ -102,8 +94,7 @@ class System:
     quote: Quote | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sysctls:
+class Sysctls(Struct, frozen=True):
     """Kernel settings; a key that the kernel does not have is in `absent`."""
 
     values: dict[str, str]
@@ -111,8 +102,7 @@ class Sysctls:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Resource limits of one process or shell. `memlock` and `stack` in bytes, -1 for unlimited."""
 
     owner: str
@@ -122,15 +112,13 @@ class Limits:
     stack: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AllLimits:
+class AllLimits(Struct, frozen=True):
     """The limits seen, one entry for each process or shell."""
 
     limits: tuple[Limits, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMemory:
+class SharedMemory(Struct, frozen=True):
     """A tmpfs at /dev/shm: size and use in bytes. `leaked` names NCCL segments that no process holds."""
 
     size: int | None
@@ -140,8 +128,7 @@ class SharedMemory:
     owner: str = "host"
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """/proc/meminfo, in bytes."""
 
     total: int
@@ -152,8 +139,7 @@ class Memory:
     swap_total: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CpuFrequency:
+class CpuFrequency(Struct, frozen=True):
     """cpufreq as /sys shows it. `governors` counts the CPUs that each governor serves; empty: no cpufreq here."""
 
     governors: dict[str, int]
@@ -163,8 +149,7 @@ class CpuFrequency:
     quote: Quote | None = None  # of the first governor seen
 
 
-@dataclass(frozen=True, slots=True)
-class Hugepages:
+class Hugepages(Struct, frozen=True):
     """Transparent hugepages: the choice in force, of those that the kernel has. "" and (): it has none."""
 
     enabled: str

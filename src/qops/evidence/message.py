@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from qops.evidence.text import Quote
 
@@ -28,8 +30,7 @@ class Message:
         return re.compile(self.pattern, re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One place where a message was seen, with the named groups of its pattern."""
 
     id: str
@@ -37,8 +38,7 @@ class Hit:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Logs:
+class Logs(Struct, frozen=True):
     """All messages seen in all texts, in order of source and line; long repetitions are counted, not kept.
 
     `counts` holds, for each message id, how often it was seen in total. `ends` quotes the last non-blank line

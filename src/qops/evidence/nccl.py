@@ -1,12 +1,11 @@
 """What NCCL says: its log, and its RAS witness."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class NcclRank:
+class NcclRank(Struct, frozen=True):
     """One rank's start in one communicator. `complete` is False when START was seen and COMPLETE was not."""
 
     communicator: str  # commId, or the pointer on versions that print none
@@ -21,8 +20,7 @@ class NcclRank:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NcclSetting:
+class NcclSetting(Struct, frozen=True):
     """A setting that NCCL says is in force, or one that it refused."""
 
     name: str
@@ -34,8 +32,7 @@ class NcclSetting:
     refused: bool = False  # True: NCCL could not read the value and took its default
 
 
-@dataclass(frozen=True, slots=True)
-class NcclChannel:
+class NcclChannel(Struct, frozen=True):
     """The transport of one direction between two ranks; all channels of a pair with it are counted."""
 
     a: int
@@ -45,8 +42,7 @@ class NcclChannel:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class NcclCall:
+class NcclCall(Struct, frozen=True):
     """The last collective that a process issued on a communicator (NCCL_DEBUG_SUBSYS=COLL)."""
 
     pid: int
@@ -59,8 +55,7 @@ class NcclCall:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NcclWarning:
+class NcclWarning(Struct, frozen=True):
     """An `NCCL WARN` line. `text` is what follows WARN."""
 
     text: str
@@ -70,8 +65,7 @@ class NcclWarning:
     host: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NcclLog:
+class NcclLog(Struct, frozen=True):
     """All NCCL lines of all logs."""
 
     versions: tuple[str, ...] = ()  # "2.28.9", each once
@@ -92,8 +86,7 @@ class NcclLog:
         return next((r.rank for r in self.ranks if r.pid == pid), None)
 
 
-@dataclass(frozen=True, slots=True)
-class RasRank:
+class RasRank(Struct, frozen=True):
     """One rank as RAS sees it. `operations` holds collective counts by name."""
 
     rank: int
@@ -109,8 +102,7 @@ class RasRank:
     error: str = ""  # what the rank reported: "System error", "Remote process error", …
 
 
-@dataclass(frozen=True, slots=True)
-class RasCommunicator:
+class RasCommunicator(Struct, frozen=True):
     """One communicator in one RAS answer."""
 
     id: str
@@ -121,8 +113,7 @@ class RasCommunicator:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class RasAnswer:
+class RasAnswer(Struct, frozen=True):
     """One answer of the RAS socket; `answered` False: it was asked and gave none."""
 
     answered: bool
@@ -132,8 +123,7 @@ class RasAnswer:
     communicators: tuple[RasCommunicator, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ras:
+class Ras(Struct, frozen=True):
     """All RAS answers, in order of time."""
 
     answers: tuple[RasAnswer, ...]

@@ -1,12 +1,11 @@
 """Network interfaces and RDMA devices."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     """A network interface (`ip -o addr`, `ip link`)."""
 
     name: str
@@ -16,8 +15,7 @@ class Interface:
     addresses: tuple[str, ...] = ()  # with prefix length
 
 
-@dataclass(frozen=True, slots=True)
-class Gid:
+class Gid(Struct, frozen=True):
     """One entry of an RDMA device's GID table."""
 
     device: str
@@ -29,8 +27,7 @@ class Gid:
     interface: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """Interfaces and GIDs seen."""
 
     interfaces: tuple[Interface, ...] = ()

@@ -1,12 +1,11 @@
 """The PCIe tree as `lspci -vvv` shows it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class PcieDevice:
+class PcieDevice(Struct, frozen=True):
     """One function. Speeds in GT/s, widths in lanes; None: not said."""
 
     address: str  # 0000:01:00.0; "" when a pasted excerpt does not say
@@ -28,8 +27,7 @@ class PcieDevice:
     numa: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PcieTree:
+class PcieTree(Struct, frozen=True):
     """All functions seen."""
 
     devices: tuple[PcieDevice, ...]

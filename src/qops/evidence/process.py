@@ -1,12 +1,11 @@
 """Processes that use the GPUs, their state, their environment and what they load."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """One process at one moment. `at` is seconds since the collection began; None: said once."""
 
     pid: int
@@ -26,8 +25,7 @@ class Process:
     threads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
+class Processes(Struct, frozen=True):
     """GPU processes in all samples, in order of time."""
 
     samples: tuple[Process, ...]
@@ -42,8 +40,7 @@ class Processes:
         return tuple(p for p in self.samples if p.pid == pid)
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """An environment variable, or a line of nccl.conf. `owner` says whose: "pid 615", "shell", "container", a file."""
 
     name: str
@@ -52,8 +49,7 @@ class Variable:
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """All variables seen, of all owners."""
 
     variables: tuple[Variable, ...]
@@ -67,8 +63,7 @@ class Environment:
         return next((v.value for v in self.variables if v.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class CudaLibrary:
+class CudaLibrary(Struct, frozen=True):
     """A libcuda (or NCCL, or NVML) file. `version` from its name or its own bytes."""
 
     path: str
@@ -80,8 +75,7 @@ class CudaLibrary:
     compat_cuda: str = ""  # the ELF note's CUDA version
 
 
-@dataclass(frozen=True, slots=True)
-class CudaLibraries:
+class CudaLibraries(Struct, frozen=True):
     """The libraries that a CUDA program may load. `picked` is what the loader takes, in order, when known."""
 
     libraries: tuple[CudaLibrary, ...]
@@ -99,16 +93,14 @@ class CudaLibraries:
         return tuple(x for x in self.libraries if "/libcuda.so" in x.path and not x.compat and not x.stub and x.version)
 
 
-@dataclass(frozen=True, slots=True)
-class CudaResult:
+class CudaResult(Struct, frozen=True):
     """A CUDA error number that a program printed as its only answer."""
 
     code: int
     quote: Quote
 
 
-@dataclass(frozen=True, slots=True)
-class CudaResults:
+class CudaResults(Struct, frozen=True):
     """All such numbers."""
 
     results: tuple[CudaResult, ...] = field(default_factory=tuple)

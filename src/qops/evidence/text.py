@@ -1,11 +1,11 @@
 """Text as a host gave it, with the line numbers that a finding quotes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """One line of evidence: where it stands and what it says."""
 
     source: str
@@ -16,8 +16,7 @@ class Quote:
         return f"{self.source}:{self.line}: {self.text}" if self.line else f"{self.source}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The answer to one question, or one file, as lines without control characters.
 
     `numbers` is empty when the lines are consecutive from 1. A file too large to keep whole is reduced to
@@ -48,8 +47,7 @@ class Text:
         return zip(self.numbers, self.lines, strict=True) if self.numbers else enumerate(self.lines, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Something that was asked and not answered, and why."""
 
     source: str
@@ -60,8 +58,7 @@ class Gap:
     probe: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
+class Gaps(Struct, frozen=True):
     """Everything that was asked and not answered. Always present."""
 
     gaps: tuple[Gap, ...] = ()

@@ -1,12 +1,11 @@
 """What PyTorch says about its process groups: watchdog, elastic launcher, flight recorder."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True, slots=True)
-class WatchdogTimeout:
+class WatchdogTimeout(Struct, frozen=True):
     """A collective that the watchdog gave up. Times in milliseconds."""
 
     rank: int
@@ -19,8 +18,7 @@ class WatchdogTimeout:
     ran_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkState:
+class WorkState(Struct, frozen=True):
     """How far a rank came in one process group."""
 
     rank: int
@@ -30,8 +28,7 @@ class WorkState:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerExit:
+class WorkerExit(Struct, frozen=True):
     """A worker that the launcher reports as failed. `code` is negative for a signal."""
 
     rank: int
@@ -41,8 +38,7 @@ class WorkerExit:
     root: bool = False  # the launcher calls it the first failure
 
 
-@dataclass(frozen=True, slots=True)
-class TorchLog:
+class TorchLog(Struct, frozen=True):
     """All such lines of all logs."""
 
     timeouts: tuple[WatchdogTimeout, ...] = ()
@@ -50,8 +46,7 @@ class TorchLog:
     exits: tuple[WorkerExit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FlightEntry:
+class FlightEntry(Struct, frozen=True):
     """One recorded collective."""
 
     sequence: int
@@ -63,8 +58,7 @@ class FlightEntry:
     frames: tuple[str, ...] = ()  # innermost first: "file:line function"
 
 
-@dataclass(frozen=True, slots=True)
-class FlightRecord:
+class FlightRecord(Struct, frozen=True):
     """One rank's dump."""
 
     rank: int | None
@@ -73,8 +67,7 @@ class FlightRecord:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FlightRecords:
+class FlightRecords(Struct, frozen=True):
     """The dumps of all ranks seen."""
 
     records: tuple[FlightRecord, ...]

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from qops.evidence.process import CudaLibraries, CudaLibrary
 from qops.evidence.text import Quote, Text

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from qops.evidence.gpu import GpuSample, GpuSamples
 from qops.evidence.text import Quote, Text

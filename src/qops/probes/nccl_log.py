@@ -3,8 +3,10 @@
 import re
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec.structs import replace
 
 from qops.evidence.nccl import NcclCall, NcclChannel, NcclLog, NcclRank, NcclSetting, NcclWarning
 from qops.evidence.text import Quote, Text

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from qops.evidence.pcie import PcieDevice, PcieTree
 from qops.evidence.text import Text
@@ -77,7 +78,9 @@ def parse(texts: Sequence[Text]) -> PcieTree | None:
 def _fill(device: PcieDevice, other: PcieDevice) -> PcieDevice:
     """Return `device` with what is missing taken from `other`."""
     missing: dict[str, Any] = {
-        f.name: getattr(other, f.name) for f in fields(device) if getattr(device, f.name) in (None, "", (), False)
+        name: getattr(other, name)
+        for name in device.__struct_fields__
+        if getattr(device, name) in (None, "", (), False)
     }
     return replace(device, **missing)
 

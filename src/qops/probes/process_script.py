@@ -3,10 +3,10 @@
 # POSIX sh, awk, grep, sed, tr: what Debian, RHEL and busybox have in common. Finding the processes takes no process's
 # memory lock, because reading the maps or the command line of a stuck process can block.
 #
-# A process counts when it has a /dev/nvidiaN open. With it come its launcher (the parent, unless that is a shell or
-# an init) and the launcher's other children: a rank that never got as far as the GPU is one of those. A process that
-# vLLM or SGLang gave its title counts too, since an engine may run on the CPU. Only root sees everybody's open files;
-# others ask nvidia-smi, but not while one already hangs in the driver.
+# A process counts when it has a /dev/nvidiaN open, or a title that vLLM or SGLang gave it, since an engine may run on
+# the CPU. With it come its launcher (the parent, unless that is a shell or an init) and the launcher's other children:
+# a rank that never got as far as the GPU is one of those. Only root sees everybody's open files; others ask
+# nvidia-smi, but not while one already hangs in the driver.
 # Sets `pids`, and `tree` with a line "process: PARENT PID STATE TICKS NAME" for each of them and their descendants.
 GPU_PIDS = r"""stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
 users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk '

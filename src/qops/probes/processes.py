@@ -1,7 +1,8 @@
 """GPU processes: state, progress and children, sampled over time, and the stacks that people add."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from qops.evidence.process import Process, Processes
 from qops.evidence.text import Text

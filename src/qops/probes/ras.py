@@ -1,8 +1,9 @@
 """NCCL's RAS witness: each communicator's ranks, how far each came, and which do not answer."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from qops.evidence.nccl import Ras, RasAnswer, RasCommunicator
 from qops.evidence.text import Text
@@ -44,7 +45,7 @@ def _together(found: Sequence[RasAnswer]) -> list[RasAnswer]:
     if len(answered) < 2:
         return [*answered, *silent]
     communicators = tuple(c for a in answered for c in a.communicators)
-    return [dataclasses.replace(answered[0], communicators=communicators), *silent]
+    return [replace(answered[0], communicators=communicators), *silent]
 
 
 def _blocks(text: Text) -> list[tuple[int, int]]:
@@ -61,7 +62,7 @@ def _block(text: Text, start: int, end: int) -> list[RasAnswer]:
     structured = list(documents(text, start, end))
     skip = {i for first, after, _ in structured for i in range(first, after)}
     plain = _plain(text, [i for i in range(start, end) if i not in skip], at, bool(head))
-    documented = [a if at is None else dataclasses.replace(a, at=at) for _, _, a in structured]
+    documented = [a if at is None else replace(a, at=at) for _, _, a in structured]
     if head and len(documented) == 1 and len(plain) == 1:  # our client asks the same process for both forms
         return [_merge(plain[0], documented[0])]
     return [*plain, *documented]
@@ -94,13 +95,13 @@ def _merge(plain: RasAnswer, full: RasAnswer) -> RasAnswer:
     heads = {c.id: c for c in plain.communicators}
 
     def one(c: RasCommunicator) -> RasCommunicator:
-        ranks = tuple(dataclasses.replace(r, quote=quotes.get((c.id, r.rank), r.quote)) for r in c.ranks)
+        ranks = tuple(replace(r, quote=quotes.get((c.id, r.rank), r.quote)) for r in c.ranks)
         said = heads.get(c.id)
-        return dataclasses.replace(
+        return replace(
             c, ranks=ranks, quote=said.quote if said else c.quote, problem=said.problem if said else c.problem
         )
 
-    return dataclasses.replace(
+    return replace(
         plain,
         answered=True,
         version=plain.version or full.version,

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 from judging import causes, found, judged, outcomes
+from msgspec.structs import replace
 from scenes import IDLE, WAITING, answer, machine, processes, quote, ras, readings
 
 from qops.evidence.nccl import Ras

@@ -1,14 +1,14 @@
 """What one answer says about one GPU, and how several answers become one `Gpu`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from qops.evidence.gpu import Gpu, GpuProcess
 from qops.evidence.text import Quote
 
 UNKNOWN = -1  # the index of a GPU that an excerpt does not name
-_NAMES = frozenset(f.name for f in fields(Gpu)) - {"index", "quote", "throttle"}
+_NAMES = frozenset(Gpu.__struct_fields__) - {"index", "quote", "throttle"}
 
 
 @dataclass(slots=True)
