@@ -56,6 +56,7 @@ Examples:
   qops diagnose                        judge this host, all families
   qops diagnose nccl --watch           wait for a hang on this host, and name the rank
   qops diagnose --from job.log         judge a log that someone sent
+  qops diagnose -i hosts.yml -l spark  judge other hosts, over SSH
   qops collect -o host.tar.gz          record this host, secrets removed
   qops explain NCL001                  what it means and what to do
 

@@ -111,7 +111,11 @@ def _merge(plain: RasAnswer, full: RasAnswer) -> RasAnswer:
 
 def recognise(text: Text) -> bool:
     """Tell whether `text` holds a RAS answer, or the header under which one was asked for."""
-    return any(mark in line for line in text.lines for mark in _MARKS)
+    return any(mark in line for line in text.lines for mark in _MARKS) or any(map(_is_heading, text.lines))
+
+
+def _is_heading(line: str) -> bool:
+    return "#" in line and COMMUNICATOR.search(line) is not None
 
 
 PROBE = Probe(
