@@ -13,7 +13,7 @@ def test_ras_and_a_spinning_gpu_name_the_rank_for_certain() -> None:
     (one,) = found(rule, NO_LOGS, STUCK, readings(WAITING, IDLE), machine(), processes("R", "S"))
     assert one.subject == "rank 1 (pid 4102, GPU 1)"
     assert one.confidence is Confidence.CERTAIN
-    assert "number 7, AllReduce" in one.message
+    assert "never issues AllReduce 7" in one.message
 
 
 def test_one_ras_answer_alone_is_only_possible() -> None:

@@ -1,5 +1,5 @@
 import pytest
-from judging import causes, outcomes
+from judging import causes, diagnose, outcomes
 
 from qops.rule import Confidence, Found, RuledOut
 from qops.rules.nccl.shm_too_small import shm_too_small as rule
@@ -67,3 +67,11 @@ def test_a_bus_error_in_other_words(crash: str) -> None:
     disk = "Filesystem      Size  Used Avail Use% Mounted on\nshm              64M   63M  1.0M  99% /dev/shm\n"
     assert causes({"job.log": crash, "df.txt": disk})[:1] == ["shm-too-small"]
     assert "shm-too-small" not in causes({"job.log": crash})
+
+
+def test_a_small_one_beside_several_gpus_is_a_warning_and_no_verdict() -> None:
+    files = {"df.txt": "tmpfs 65536 0 65536 0% /dev/shm\n", "L.txt": "GPU 0: A (UUID: GPU-1)\nGPU 1: A (UUID: GPU-2)\n"}
+    report = diagnose(files)
+    (one,) = [f for f in report.findings if f.cause == "shm-too-small"]
+    assert (one.role, one.severity) == ("contributing", "warning")
+    assert report.verdict != "fault"

@@ -109,9 +109,10 @@ def _by_word(logs: Logs) -> Found | None:
 
 
 def _message(lag: Lag, behind: tuple[Member, ...]) -> str:
-    have, has = ("have", "issue") if len(behind) > 1 else ("has", "issues")
-    joined = f"{have} issued {lag.low} operations and never {has} number {lag.high}"
-    return f"{joined}, {lag.op}, in which {names(lag.ahead)} {'wait' if len(lag.ahead) > 1 else 'waits'}"
+    waits = "wait" if len(lag.ahead) > 1 else "waits"
+    issues, its = ("issue", "their") if len(behind) > 1 else ("issues", "its")
+    what = f"never {issues} {lag.op} {lag.high}, in which {names(lag.ahead)} {waits}"
+    return f"{what}; {its} last one was number {lag.low}"
 
 
 def _confidence(lag: Lag, *, strong: bool) -> Confidence:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from qops.data.messages import launch
 from qops.data.messages import nccl as messages
 from qops.evidence.container import Containers
+from qops.evidence.gpu import Gpus
 from qops.evidence.kernel import SharedMemory
 from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.text import Quote
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
 SMALL = 64 << 20  # bytes: what Docker gives a container that asks for nothing
 FULL = 0.9  # of its size
@@ -30,12 +31,13 @@ FULL = 0.9  # of its size
             "give the container more: --ipc=host, or --shm-size=16g; in Kubernetes an emptyDir with medium Memory on "
             "/dev/shm",
             commands=("df -h /dev/shm", "ls -l /dev/shm"),
-            variable="qops_serve_shm_size",
         ),
         Fix("remove segments that no process holds (nccl-*, psm_*, torch_*) when it is leftovers that fill it"),
     ),
 )
-def shm_too_small(logs: Logs, shm: SharedMemory | None, containers: Containers | None) -> Iterator[Found | RuledOut]:
+def shm_too_small(
+    logs: Logs, shm: SharedMemory | None, containers: Containers | None, gpus: Gpus | None
+) -> Iterator[Found | RuledOut]:
     """Shared memory (/dev/shm) is too small for NCCL's segments."""
     said = logs.find(messages.SHM_EXTEND, messages.SHM_SEGMENT, messages.SHM_FALLOCATE, launch.SHM_FILE)
     told = [h for h in said if _no_space(h)]
@@ -68,6 +70,15 @@ def shm_too_small(logs: Logs, shm: SharedMemory | None, containers: Containers |
         )
     elif crash and any("shared memory" in h.quote.text for h in crash):
         yield Found("shared memory", "a worker ran out of shared memory", quotes(crash, 2), Confidence.LIKELY)
+    elif small and not said and gpus and len(gpus.gpus) > 1:
+        yield Found(
+            "shared memory",
+            f"is too small for ranks whose GPUs cannot copy to each other directly{_size(shm)}",
+            small[:1],
+            Confidence.POSSIBLE,
+            severity=Severity.WARNING,
+            role=Role.CONTRIBUTING,
+        )
 
 
 def _no_space(hit: Hit) -> bool:
