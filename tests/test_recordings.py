@@ -41,7 +41,7 @@ def test_the_machine_at_rest_is_healthy() -> None:
     assert (host["verdict"], status) == ("healthy", 0)
 
 
-@pytest.mark.parametrize("path", sorted(HOSTS.glob("live-*.tar.gz")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(HOSTS.glob("live*.tar.gz")), ids=lambda p: p.name)
 def test_a_bundle_recorded_live(path: Path) -> None:
     want = json.loads(path.with_name(path.name.removesuffix(".tar.gz") + ".json").read_text())
     host, _ = _diagnose(path)
