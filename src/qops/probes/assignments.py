@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qops.probes.pattern import lazy
+
 LONGEST = 8000  # characters of a line that are looked at
 
 _FAMILIES = (
@@ -16,32 +18,28 @@ NAME = (
 )
 # A value ends at a blank, a quote, a bracket or a shell separator; in quotes it ends at the closing one.
 _VALUE = r"(?:\"([^\"]*)\"|'([^']*)'|((?:\$\{[^{}]{0,100}\}|<[\w -]{1,40}>|[^\s\"'`;&|<>(){}])*))"
-_ONE = re.compile(rf"({NAME})={_VALUE}", re.ASCII)
-_NEXT = re.compile(rf"(?:\s*\([^()]{{0,60}}\))?[\s,;]{{0,80}}(?:export\s+)?({NAME})={_VALUE}", re.ASCII)
+_ONE = lazy(rf"({NAME})={_VALUE}", re.ASCII)
+_NEXT = lazy(rf"(?:\s*\([^()]{{0,60}}\))?[\s,;]{{0,80}}(?:export\s+)?({NAME})={_VALUE}", re.ASCII)
 
-_ANY = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]{1,80}=")
-_START = re.compile(r"^\s*(?:(?:\w[\w.-]*@[\w.-]+:?\S*)?[$#>]\s+|[-*+•]\s+|[0-9]{1,2}[.)]\s+)?[\"'`]?\s*", re.ASCII)
-_LABEL = re.compile(
-    r"(?:env|environment|env(?:ironment)? var(?:iable)?s?|variables|settings?|vars)\s*[:=]\s*", re.IGNORECASE
-)
-_PREFIX = re.compile(
-    r"(?:export|declare\s+-x|typeset\s+-x|setenv|set\s+-x|ENV|sudo|nohup|time|exec|env)\s+(?:-[iux]\s+)?"
-)
-_EXPORT = re.compile(r"(?:^|[\s;&|('\"])(?:export|declare -x)\s+(?=[A-Z])")
-_ENV = re.compile(r"(?:^|[\s;&|('\"])env\s+(?:-[iu]\s+)?(?=[A-Z])")
-_FLAG = re.compile(
+_ANY = lazy(r"\s*[A-Za-z_][A-Za-z0-9_]{1,80}=")
+_START = lazy(r"^\s*(?:(?:\w[\w.-]*@[\w.-]+:?\S*)?[$#>]\s+|[-*+•]\s+|[0-9]{1,2}[.)]\s+)?[\"'`]?\s*", re.ASCII)
+_LABEL = lazy(r"(?:env|environment|env(?:ironment)? var(?:iable)?s?|variables|settings?|vars)\s*[:=]\s*", re.IGNORECASE)
+_PREFIX = lazy(r"(?:export|declare\s+-x|typeset\s+-x|setenv|set\s+-x|ENV|sudo|nohup|time|exec|env)\s+(?:-[iux]\s+)?")
+_EXPORT = lazy(r"(?:^|[\s;&|('\"])(?:export|declare -x)\s+(?=[A-Z])")
+_ENV = lazy(r"(?:^|[\s;&|('\"])env\s+(?:-[iu]\s+)?(?=[A-Z])")
+_FLAG = lazy(
     rf"(?:^|(?<!declare)(?<!typeset)\s)(?:-e|-x|--env|-env|--envs?)(?:\s+|=)?[\"']?({NAME})={_VALUE}", re.ASCII
 )
-_GENV = re.compile(rf"(?:^|\s)-genv\s+({NAME})\s+{_VALUE}", re.ASCII)
-_SETENV = re.compile(rf"^\s*(?:setenv|ENV)\s+({NAME})\s+{_VALUE}\s*$", re.ASCII)
-_SYSTEMD = re.compile(r"^\s*(?:Default)?Environment=(.*)$")
-_YAML = re.compile(rf"^\s*-?\s*[\"']?({NAME})[\"']?\s*:\s+(\S.{{0,2000}})$", re.ASCII)
-_YAML_PARENT = re.compile(r"^(\s*)(?:-\s+)?(?:environment|env|env_vars|extra_env)\s*:\s*(?:#.*)?$")
-_K8S_NAME = re.compile(rf"^\s*-\s+name:\s+[\"']?({NAME})[\"']?\s*$", re.ASCII)
-_K8S_VALUE = re.compile(r"^\s*value:\s+(\S.{0,2000})$")
+_GENV = lazy(rf"(?:^|\s)-genv\s+({NAME})\s+{_VALUE}", re.ASCII)
+_SETENV = lazy(rf"^\s*(?:setenv|ENV)\s+({NAME})\s+{_VALUE}\s*$", re.ASCII)
+_SYSTEMD = lazy(r"^\s*(?:Default)?Environment=(.*)$")
+_YAML = lazy(rf"^\s*-?\s*[\"']?({NAME})[\"']?\s*:\s+(\S.{{0,2000}})$", re.ASCII)
+_YAML_PARENT = lazy(r"^(\s*)(?:-\s+)?(?:environment|env|env_vars|extra_env)\s*:\s*(?:#.*)?$")
+_K8S_NAME = lazy(rf"^\s*-\s+name:\s+[\"']?({NAME})[\"']?\s*$", re.ASCII)
+_K8S_VALUE = lazy(r"^\s*value:\s+(\S.{0,2000})$")
 # What may stand behind assignments: nothing, a remark, or the command that they are for.
-_ANNOTATION = re.compile(r"(?:\([^()]{0,200}\)|#.*|//.*|<-.*|←.*)?\s?[\\\\,;\"'`)]{0,3}")
-_COMMAND = re.compile(
+_ANNOTATION = lazy(r"(?:\([^()]{0,200}\)|#.*|//.*|<-.*|←.*)?\s?[\\\\,;\"'`)]{0,3}")
+_COMMAND = lazy(
     r"\s+(?:\./|/|~/|\$)?[\w./~${}-]*(?:python[0-9.]*|torchrun|vllm|sglang|mpirun|mpiexec|srun|accelerate|deepspeed|ray|uv|docker"
     r"|podman|bash|sh|zsh|numactl|nohup|taskset|timeout|_perf|\.py|\.sh|trtllm-serve|ollama|nsys|gdb|env|exec|sudo|make|pip[0-9]?"
     r"|cargo|node|llama-server|nvidia-smi|all_reduce\w*)(?=[\s\\\"']|$)"

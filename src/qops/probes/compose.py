@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
 from qops.probes.assignments import assignments
+from qops.probes.pattern import lazy
 from qops.probes.sizes import limit, size
 
-_KEY = re.compile(r"^( *)(?:- )?([A-Za-z_][\w.\-]{0,60}):(?:\s+(\S.{0,1000}))?$")
-_ITEM = re.compile(r"^( *)- (\S.{0,300})$")
+_KEY = lazy(r"^( *)(?:- )?([A-Za-z_][\w.\-]{0,60}):(?:\s+(\S.{0,1000}))?$")
+_ITEM = lazy(r"^( *)- (\S.{0,300})$")
 # Keys that a service of a compose file has and other YAML has not (compose specification).
 _OWN = frozenset(("shm_size", "network_mode", "container_name", "ipc", "ulimits", "cap_add", "depends_on", "runtime"))
-_STRONG = re.compile(
+_STRONG = lazy(
     r"^\s*(?:shm_size:\s+\S|ipc:\s+[\"']?(?:host|private|shareable|service:)|runtime:\s+[\"']?nvidia|services:\s*$"
     r"|network_mode:\s+\S|container_name:\s+\S|driver:\s+[\"']?(?:nvidia|cdi)\b)"
 )

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
+from qops.probes.pattern import lazy
 from qops.probes.sizes import limit, size
 
-_RUN = re.compile(r"(?:^|[\s;&|(\"'`])(docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s+(?=[-\w\\])")
-_OWN_LINE = re.compile(r"\W*(?:\S{1,60}[$#>%] ?)?\W*(?:sudo|exec|nohup|ExecStart=\S*)?\W*(?:-\w )?$")
-_IMAGE = re.compile(r"[\w$<{][\w./:@<>${}\-]{0,299}")
+_RUN = lazy(r"(?:^|[\s;&|(\"'`])(docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s+(?=[-\w\\])")
+_OWN_LINE = lazy(r"\W*(?:\S{1,60}[$#>%] ?)?\W*(?:sudo|exec|nohup|ExecStart=\S*)?\W*(?:-\w )?$")
+_IMAGE = lazy(r"[\w$<{][\w./:@<>${}\-]{0,299}")
 _MOST_LINES = 60  # of one command with its continuations
 # Options without a value (docker run reference); all others take one.
 _SWITCHES = frozenset(
@@ -20,8 +21,8 @@ _SWITCHES = frozenset(
 _SHORT_SWITCHES = frozenset("ditPq")
 _SHORT = {"-e": "--env", "-v": "--volume", "-p": "--publish", "-w": "--workdir", "-u": "--user", "-m": "--memory",
           "-h": "--hostname", "-l": "--label", "-a": "--attach", "-c": "--cpu-shares"}  # fmt: skip
-_PS_HEADER = re.compile(r"^\s*CONTAINER ID\s+IMAGE\s+COMMAND\s+CREATED\s+STATUS\s")
-_PS_ROW = re.compile(
+_PS_HEADER = lazy(r"^\s*CONTAINER ID\s+IMAGE\s+COMMAND\s+CREATED\s+STATUS\s")
+_PS_ROW = lazy(
     r"^\s*[0-9a-f]{12}\s+(\S{1,200})\s+(?:\"[^\"]{0,100}\"|\S{1,60})\s.{0,60}?"
     r"\s(Up|Exited \((-?[0-9]{1,5})\)|Restarting \((-?[0-9]{1,5})\)|Created|Dead|Paused)(?!\w)"
     r".{0,400}?\s([\w][\w.\-]{0,128})\s*$"

@@ -1,19 +1,19 @@
 """What `docker inspect` and `podman inspect` print."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from qops.errors import ParseError
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
+from qops.probes.pattern import lazy
 
-_START = re.compile(r"^\s*(?:\[\s*\{?|\{)\s*(?:\"(?:Id|Created|Name|HostConfig|State)\".*)?$")
+_START = lazy(r"^\s*(?:\[\s*\{?|\{)\s*(?:\"(?:Id|Created|Name|HostConfig|State)\".*)?$")
 _MARKS = ('"HostConfig"', '"ShmSize"', '"IpcMode"', '"OOMKilled"', '"NetworkMode"')
 _MOST = 20  # places in one text where JSON may start; each try reads as far as it goes
 _LONGEST = 20_000_000  # characters
-_FIELDS = re.compile(
+_FIELDS = lazy(
     r"^\s*\"(ShmSize|IpcMode|Runtime|NetworkMode|OOMKilled|ExitCode|Running|Pid|Image|Name)\"\s*:"
     r"\s*(-?[0-9]{1,18}|true|false|\"[^\"]{0,300}\")\s*,?\s*$"
 )

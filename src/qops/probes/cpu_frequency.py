@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from qops.evidence.kernel import CpuFrequency
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 # Paths relative to /sys, which QOPS_ROOT moves. `none` tells a host without cpufreq from one that was not asked.
 SCRIPT = """\
@@ -21,12 +22,12 @@ done
 ls -d devices/system/cpu/cpu[0-9]*/cpufreq >/dev/null 2>&1 || echo '/sys/devices/system/cpu/cpufreq: none'
 """
 
-_FILE = re.compile(
+_FILE = lazy(
     r"\s*/sys/devices/system/cpu/(?:cpu|cpufreq/policy)([0-9]{1,5})/(?:cpufreq/)?"
     r"(scaling_governor|scaling_available_governors|scaling_driver)\s*[:=]\s*([\w\- ]{1,200}?)\s*",
     re.ASCII,
 )
-_AUTONOMOUS = re.compile(r"\s*/sys/module/cppc_cpufreq/parameters/auto_sel_mode\s*[:=]\s*([01YN])\s*", re.ASCII)
+_AUTONOMOUS = lazy(r"\s*/sys/module/cppc_cpufreq/parameters/auto_sel_mode\s*[:=]\s*([01YN])\s*", re.ASCII)
 _NONE = "/sys/devices/system/cpu/cpufreq: none"
 _CLUES = ("scaling_", "auto_sel_mode", _NONE)
 

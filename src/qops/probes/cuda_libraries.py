@@ -1,6 +1,5 @@
 """The libcuda, NCCL and NVML files of a machine, and which libcuda the loader takes."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from qops.evidence.text import Quote, Text
 from qops.probes import elf
 from qops.probes.base import Command, Probe
 from qops.probes.loader import picked
+from qops.probes.pattern import lazy
 
 # Lists what exists, without opening a device. `-> ` gives what a link means. The compat note is a text of less than
 # a thousand bytes in a library of a hundred megabytes: grep finds it in well under a second.
@@ -39,21 +39,21 @@ true
 
 _KIND = r"lib(?:cuda|nccl|nvidia-ml)\.so(?:\.[0-9]{1,5}){0,4}"
 _PATH = rf"(/[\w.+@/\-]{{0,300}}/{_KIND})"
-_PLAIN = re.compile(rf"^\s*{_PATH}(?:\s+->\s+(\S{{1,300}}))?\s*$")
-_CACHED = re.compile(rf"^\s*({_KIND}) \([^)]{{1,80}}\) => {_PATH}\s*$")
-_LDD = re.compile(rf"^\s*({_KIND}) => {_PATH} \(0x[0-9a-f]{{1,16}}\)\s*$")
-_FOLDER = re.compile(r"^\s*(/[\w.+@/\-]{1,300}):\s*$")
-_COMMAND = re.compile(r"(?:^|[$#>] ?)\s*(?:sudo )?ls\s+(?:-\w+\s+)*(/[\w.+@/\-]{1,300}?)/?\s*$")
-_ENTRY = re.compile(rf"^\s*(?:[-lrwxsStT.+]{{10,11}}\s.{{1,120}}?\s)?({_KIND})(?:\s+->\s+(\S{{1,300}}))?\s*$")
-_LONG = re.compile(rf"^[-lrwxsStT.+]{{10,11}}\s.{{1,120}}?\s{_PATH}(?:\s+->\s+(\S{{1,300}}))?\s*$")
-_MAPPED = re.compile(rf"^/proc/([0-9]{{1,10}})/maps:.{{0,120}}?{_PATH}(?: \(deleted\))?\s*$")
-_MAP_ROW = re.compile(rf"^[0-9a-f]{{8,16}}-[0-9a-f]{{8,16}} [rwxps-]{{4}} .{{1,80}}?{_PATH}(?: \(deleted\))?\s*$")
-_NOTE = re.compile(rf"^note {_PATH} (\{{.{{1,2000}}\}})\s*$")
-_SEARCH = re.compile(r"(?:^|[\s\"'])LD_LIBRARY_PATH=[\"']?(/[^\s\"']{0,4000}|)")
+_PLAIN = lazy(rf"^\s*{_PATH}(?:\s+->\s+(\S{{1,300}}))?\s*$")
+_CACHED = lazy(rf"^\s*({_KIND}) \([^)]{{1,80}}\) => {_PATH}\s*$")
+_LDD = lazy(rf"^\s*({_KIND}) => {_PATH} \(0x[0-9a-f]{{1,16}}\)\s*$")
+_FOLDER = lazy(r"^\s*(/[\w.+@/\-]{1,300}):\s*$")
+_COMMAND = lazy(r"(?:^|[$#>] ?)\s*(?:sudo )?ls\s+(?:-\w+\s+)*(/[\w.+@/\-]{1,300}?)/?\s*$")
+_ENTRY = lazy(rf"^\s*(?:[-lrwxsStT.+]{{10,11}}\s.{{1,120}}?\s)?({_KIND})(?:\s+->\s+(\S{{1,300}}))?\s*$")
+_LONG = lazy(rf"^[-lrwxsStT.+]{{10,11}}\s.{{1,120}}?\s{_PATH}(?:\s+->\s+(\S{{1,300}}))?\s*$")
+_MAPPED = lazy(rf"^/proc/([0-9]{{1,10}})/maps:.{{0,120}}?{_PATH}(?: \(deleted\))?\s*$")
+_MAP_ROW = lazy(rf"^[0-9a-f]{{8,16}}-[0-9a-f]{{8,16}} [rwxps-]{{4}} .{{1,80}}?{_PATH}(?: \(deleted\))?\s*$")
+_NOTE = lazy(rf"^note {_PATH} (\{{.{{1,2000}}\}})\s*$")
+_SEARCH = lazy(r"(?:^|[\s\"'])LD_LIBRARY_PATH=[\"']?(/[^\s\"']{0,4000}|)")
 # pip's record of the NCCL package lies beside the folder `nvidia/nccl/lib`; the library's own name says only `.so.2`.
-_PACKAGE = re.compile(r"(/[\w.+@/\-]{1,300})/nvidia_nccl_cu[0-9]{1,3}-([0-9]{1,3}(?:\.[0-9]{1,4}){1,3})\.dist-info\b")
-_OWNER = re.compile(r"^== pid ([0-9]{1,10})\b")
-_VERSION = re.compile(r"\.so\.([0-9]{1,5}\.[0-9]{1,5}(?:\.[0-9]{1,5})?)$")
+_PACKAGE = lazy(r"(/[\w.+@/\-]{1,300})/nvidia_nccl_cu[0-9]{1,3}-([0-9]{1,3}(?:\.[0-9]{1,4}){1,3})\.dist-info\b")
+_OWNER = lazy(r"^== pid ([0-9]{1,10})\b")
+_VERSION = lazy(r"\.so\.([0-9]{1,5}\.[0-9]{1,5}(?:\.[0-9]{1,5})?)$")
 _DRIVER_NAME = "libcuda.so.1"
 
 

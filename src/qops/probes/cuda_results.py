@@ -1,16 +1,16 @@
 """A CUDA error number that is a program's only answer."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.process import CudaResult, CudaResults
 from qops.evidence.text import Text
 from qops.probes.base import Probe
+from qops.probes.pattern import lazy
 
 # driver_types.h of CUDA 13.0: what a test of cuInit or cudaGetDeviceCount prints when CUDA does not start.
 KNOWN = frozenset((34, 35, 36, 100, 101, 209, 222, 700, 719, 802, 803, 804, 999))
-_NUMBER = re.compile(r"\s*([0-9]{2,3})\s*$")
-_AROUND = re.compile(r"\s*(?:\[rc=-?[0-9]{1,5}\]|[$#] \S.*)?\s*$")
+_NUMBER = lazy(r"\s*([0-9]{2,3})\s*$")
+_AROUND = lazy(r"\s*(?:\[rc=-?[0-9]{1,5}\]|[$#] \S.*)?\s*$")
 _MOST_LINES = 20
 
 

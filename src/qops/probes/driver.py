@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from qops.evidence.gpu import DriverModule
 from qops.evidence.text import Text
 from qops.probes.base import Probe, Read
+from qops.probes.pattern import lazy
 
 # /proc/driver/nvidia/version, and the kernel's log when the module loads. The closed module prints
 # "NVIDIA UNIX x86_64 Kernel Module  470.63.01", the open one "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05".
-_BANNER = re.compile(
+_BANNER = lazy(
     r"(?:NVRM version:|NVRM: loading) +NVIDIA UNIX (Open )?(?:\S{1,20} )?Kernel Module(?: for \S{1,20})? +"
     r"([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})",
     re.ASCII,
 )
 # "NVRM: API mismatch: the client has the version …, but this kernel module has the version …", on one line or two.
-_MISMATCH = re.compile(r"this kernel module has the version ([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})", re.ASCII)
+_MISMATCH = lazy(r"this kernel module has the version ([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})", re.ASCII)
 _FILE = "/sys/module/nvidia/version"
-_BARE = re.compile(r"\s*([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})\s*", re.ASCII)
+_BARE = lazy(r"\s*([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})\s*", re.ASCII)
 
 
 def parse(texts: Sequence[Text]) -> DriverModule | None:

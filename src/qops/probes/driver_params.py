@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qops.evidence.gpu import DriverParams
 from qops.evidence.text import Text
 from qops.probes.base import Probe, Read
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 # Names that only this file has: enough of them to know it, or a line of it, when it is pasted. Driver 580.
@@ -55,7 +56,7 @@ _NAMES = frozenset(
         "ExcludedGpus",
     }
 )
-_PARAM = re.compile(r"\s*([A-Z]\w{2,60}): (.{0,2000})", re.ASCII)
+_PARAM = lazy(r"\s*([A-Z]\w{2,60}): (.{0,2000})", re.ASCII)
 
 
 def parse(texts: Sequence[Text]) -> DriverParams | None:

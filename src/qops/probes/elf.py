@@ -5,12 +5,14 @@ import re
 import struct
 from dataclasses import dataclass
 
+from qops.probes.pattern import lazy
+
 _NOTE = b".note.cuda.fwd_compatibility"
 _OWNER = b"NVIDIA Corporation"
 _MOST_SECTIONS = 4096
 # NCCL keeps this text for its version banner, e.g. `NCCL version 2.28.9+cuda13.0`.
 _NCCL = re.compile(rb"NCCL version ([0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3})(\+cuda[0-9]{1,2}\.[0-9]{1,2})?")
-_JSON = re.compile(r"\{[^{}]{0,4000}\}")
+_JSON = lazy(r"\{[^{}]{0,4000}\}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,26 +13,27 @@ from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
 from qops.probes.engine_arguments import pairs
 from qops.probes.engine_log_script import HEADER, SCRIPT
+from qops.probes.pattern import lazy
 
 MOST_LOGS = 1000
 
 _NUMBER = r"v?(\d{1,4}\.\d{1,4}[\w.+-]{0,60})"
-_VLLM_VERSION = re.compile(
+_VLLM_VERSION = lazy(
     rf"vLLM (?:API )?server version {_NUMBER}|Initializing an? (?:V1 )?LLM engine \({_NUMBER}\)"
     rf"|[█▀▄]\s+version\s+{_NUMBER}|\bvLLM Version\s*: {_NUMBER}|\bvllm=={_NUMBER}",
     re.ASCII,
 )
-_SGLANG_VERSION = re.compile(rf"\bsglang(?:==| version:? |: {{1,20}}| v){_NUMBER}", re.ASCII | re.IGNORECASE)
+_SGLANG_VERSION = lazy(rf"\bsglang(?:==| version:? |: {{1,20}}| v){_NUMBER}", re.ASCII | re.IGNORECASE)
 # The banner ends its line; in a sentence about it, it does not.
-_NCCL = re.compile(r"\b(?P<engine>vLLM|sglang) is using nccl==(?P<version>\d[\d.]{0,18}\d)\s*$", re.ASCII)
-_VLLM_ARGUMENTS = re.compile(r"non-default args: (?=\{)|\bargs: (?=Namespace\()", re.ASCII)
-_SGLANG_ARGUMENTS = re.compile(r"\bserver_args=(?=ServerArgs\(|\{)", re.ASCII)
+_NCCL = lazy(r"\b(?P<engine>vLLM|sglang) is using nccl==(?P<version>\d[\d.]{0,18}\d)\s*$", re.ASCII)
+_VLLM_ARGUMENTS = lazy(r"non-default args: (?=\{)|\bargs: (?=Namespace\()", re.ASCII)
+_SGLANG_ARGUMENTS = lazy(r"\bserver_args=(?=ServerArgs\(|\{)", re.ASCII)
 # vLLM: `(EngineCore_DP0 pid=7) INFO 11-30 10:00:00 [core.py:61] …`; 0.6 wrote `INFO 11-30 10:00:00 core.py:61] …`.
-_VLLM_LINE = re.compile(
+_VLLM_LINE = lazy(
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})? \[?[\w./]{1,80}:\d{1,6}\]",
     re.ASCII,
 )
-_SGLANG_LINE = re.compile(
+_SGLANG_LINE = lazy(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?P<worker>(?: [A-Z]{2,4}\d{1,4}){0,6})\] ", re.ASCII
 )
 

@@ -8,17 +8,18 @@ from itertools import pairwise
 from qops.evidence.engine import EngineMetrics, MetricsSample
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 MOST_NAMES = 3000
 MOST_SAMPLES = 1000
 
-_HEADER = re.compile(r"=== metrics(?: port (?P<port>\d{1,5}))?\b", re.ASCII)
+_HEADER = lazy(r"=== metrics(?: port (?P<port>\d{1,5}))?\b", re.ASCII)
 # https://prometheus.io/docs/instrumenting/exposition_formats/: name{labels} value [milliseconds]
-_SAMPLE = re.compile(
+_SAMPLE = lazy(
     r"^\s*(?P<name>[a-zA-Z_:][\w:]{0,150})(?:\{.{0,4000}\})? +(?P<value>[+-]?[\w.+-]{1,40})(?: +-?\d{1,20})?\s*$",
     re.ASCII,
 )
-_ENGINE = re.compile(r"^\s*(?:vllm|sglang):[a-z]\w{1,150}(?:\{| +[+\-\d])", re.ASCII)
+_ENGINE = lazy(r"^\s*(?:vllm|sglang):[a-z]\w{1,150}(?:\{| +[+\-\d])", re.ASCII)
 # Buckets are thousands of lines of which only sums and counts are used; `_created` is the time of the start.
 _LEFT_OUT = ("_bucket", "_created")
 _PREFIXES = ("vllm:", "sglang:", "vllm_", "sglang_", "process_", "http_")

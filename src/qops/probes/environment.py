@@ -1,18 +1,18 @@
 """Environment variables of GPU processes, containers, units and shells, and the lines of nccl.conf files."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.process import Environment, Variable
 from qops.evidence.text import Text
 from qops.probes.assignments import assignments
 from qops.probes.base import Command, Probe, Read
+from qops.probes.pattern import lazy
 from qops.probes.process_script import ENVIRONMENT
 
-_PID = re.compile(r"== pid ([0-9]{1,10})\s*$")
-_FILE = re.compile(r"== file (/\S{1,400})\s*$")
-_SHOWN = re.compile(r"(?:^|[$#>] ?)\s*(?:sudo )?(?:cat|head|less|more)\s+(\S{0,300}nccl\.conf)\s*$")
-_NAMED = re.compile(r"^\s*#\s*(\S{0,300}nccl\.conf):?\s*$")
+_PID = lazy(r"== pid ([0-9]{1,10})\s*$")
+_FILE = lazy(r"== file (/\S{1,400})\s*$")
+_SHOWN = lazy(r"(?:^|[$#>] ?)\s*(?:sudo )?(?:cat|head|less|more)\s+(\S{0,300}nccl\.conf)\s*$")
+_NAMED = lazy(r"^\s*#\s*(\S{0,300}nccl\.conf):?\s*$")
 _OWNERS = {"container": "container", "unit": "unit", "image": "image", "job": "job", "shell": "shell"}
 MOST = 5000  # variables kept; a hostile text can hold no more of them
 

@@ -13,9 +13,10 @@ from qops.probes.nvidia_smi import dmon, query_csv
 from qops.probes.nvidia_smi.quantity import number, size, whole, word
 from qops.probes.nvidia_smi.reading import UNKNOWN, Reading
 from qops.probes.nvidia_smi.stamp import seconds
+from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
-_STAMPED = re.compile(r"([0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}), *(\S.*)", re.ASCII)
+_STAMPED = lazy(r"([0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}), *(\S.*)", re.ASCII)
 # The columns of a series without header: timestamp,index,utilization.gpu,utilization.memory,power.draw,memory.used,
 # clocks.sm,pstate.
 _COLUMNS = 7  # after the time stamp
@@ -34,7 +35,7 @@ _PROSE = {
         rf"\bmemory(?: used| usage)?\b{_ABOUT}([0-9]{{1,7}}(?:\.[0-9]{{1,2}})? ?[MG]i?B)\b", re.IGNORECASE | re.ASCII
     ),
 }
-_PCIE = re.compile(r"\bPCIe\s+RX\s+([0-9]{1,7})\b[^0-9]{1,12}?TX\s+([0-9]{1,7})\b", re.IGNORECASE | re.ASCII)
+_PCIE = lazy(r"\bPCIe\s+RX\s+([0-9]{1,7})\b[^0-9]{1,12}?TX\s+([0-9]{1,7})\b", re.IGNORECASE | re.ASCII)
 _LONGEST_PROSE = 300  # characters
 
 

@@ -11,11 +11,12 @@ from qops.probes.candidates import lines_with
 from qops.probes.nvidia_smi import bare_rows, query_csv, query_text, query_xml, table
 from qops.probes.nvidia_smi.fields import ANYWHERE, REASON_KEYS, SECTIONS, VERSIONS
 from qops.probes.nvidia_smi.reading import Answer, merge
+from qops.probes.pattern import lazy
 
 # Lines of `-q` that stand alone: one of its headings, or one of its unmistakable keys with a value.
 _COMMON = ("pci", "clocks", "fabric", "utilization", "temperature", "volatile")  # other programs say them too
 _HEADINGS = sorted(SECTIONS - set(_COMMON))
-_LONE = re.compile(
+_LONE = lazy(
     r"\b(?:"
     + "|".join(re.escape(heading).replace("_", "[ _]+") for heading in _HEADINGS)
     + r")\b|\b(?:"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qops.evidence.kernel import Hugepages
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
 SCRIPT = f"""\
@@ -15,7 +16,7 @@ if [ -r "$f" ]; then read -r v <"$f" && echo "{FILE}:$v"; else echo "{FILE}: non
 """
 
 # The three words, one in brackets. `defrag` has more words, and the files of single sizes have `inherit`.
-_CHOICE = re.compile(r"(?:.{0,200}[:=]\s*|\s*)((?:\[?(?:always|madvise|never)\]?[ \t]*){3})", re.ASCII)
+_CHOICE = lazy(r"(?:.{0,200}[:=]\s*|\s*)((?:\[?(?:always|madvise|never)\]?[ \t]*){3})", re.ASCII)
 _NONE = f"{FILE}: none"
 
 

@@ -1,11 +1,11 @@
 """Which IOMMU units are at work, and how their groups translate."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.kernel import Iommu
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 # /sys/class/iommu has one link for each unit; a group's type is in /sys/kernel/iommu_groups/N/type
 # (kernel documentation, ABI/testing/sysfs-class-iommu and sysfs-kernel-iommu_groups).
@@ -18,12 +18,12 @@ cat "$QOPS_ROOT"/sys/kernel/iommu_groups/*/type 2>/dev/null | sort | uniq -c
 """
 
 _HEADER = "== iommu units"
-_UNIT = re.compile(r"unit ([\w.:-]{1,80})\s*$")
-_COUNTED = re.compile(r"\s*[0-9]{1,9} (DMA-FQ|DMA|identity|blocked|auto|unmanaged)\s*$")
-_TYPE = re.compile(r"/sys/kernel/iommu_groups/[0-9]{1,6}/type:?\s*(DMA-FQ|DMA|identity|blocked)\b")
-_DEVICE = re.compile(r"/sys/kernel/iommu_groups/[0-9]{1,6}/devices/")
-_LISTED = re.compile(r"\bls\b[^|]*\s/sys/class/iommu/?\s*$")
-_NAMES = re.compile(r"\s*(?:(?:dmar|ivhd|smmu|iommu|arm-smmu|virtio|riscv)[\w.:-]*\s*)+$")
+_UNIT = lazy(r"unit ([\w.:-]{1,80})\s*$")
+_COUNTED = lazy(r"\s*[0-9]{1,9} (DMA-FQ|DMA|identity|blocked|auto|unmanaged)\s*$")
+_TYPE = lazy(r"/sys/kernel/iommu_groups/[0-9]{1,6}/type:?\s*(DMA-FQ|DMA|identity|blocked)\b")
+_DEVICE = lazy(r"/sys/kernel/iommu_groups/[0-9]{1,6}/devices/")
+_LISTED = lazy(r"\bls\b[^|]*\s/sys/class/iommu/?\s*$")
+_NAMES = lazy(r"\s*(?:(?:dmar|ivhd|smmu|iommu|arm-smmu|virtio|riscv)[\w.:-]*\s*)+$")
 
 
 def recognise(text: Text) -> bool:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from qops.evidence.engine import JobResult, JobResults
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
+from qops.probes.pattern import lazy
 
-_STATUS = re.compile(
+_STATUS = lazy(
     r"^\s*(?:\[rc=(-?[0-9]{1,5})\]|[Ee]xit(?:ed)? (?:code|status)(?: is| was)?\s*[:=]?\s*(-?[0-9]{1,5})"
     r"|[\w.\-]{1,80} exited with code (-?[0-9]{1,5}))\s*$"
 )
-_ECHO = re.compile(r"\becho\s+\"?\$\?\"?\s*$")
-_BARE = re.compile(r"^\s*(-?[0-9]{1,3})\s*$")
-_MEASURED = re.compile(
+_ECHO = lazy(r"\becho\s+\"?\$\?\"?\s*$")
+_BARE = lazy(r"^\s*(-?[0-9]{1,3})\s*$")
+_MEASURED = lazy(
     r"^\s*(all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv|reduce)\s+"
     r"([0-9.]{1,12} ?[KMGT]?i?B)\s+"
     r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ms\s+algbw\s+([0-9]{1,9}(?:\.[0-9]{1,6})?) GB/s",
@@ -21,15 +22,15 @@ _MEASURED = re.compile(
 )
 # nccl-tests, src/common.cu: size count type [redop] [root] then time(us) algbw busbw #wrong, twice.
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,4})?)"
-_ROW = re.compile(
+_ROW = lazy(
     r"^\s*([0-9]{1,15})\s+[0-9]{1,15}\s+(?:u?int(?:8|32|64)?|half|float|double|bfloat16|f8e4m3|f8e5m2|fp8_\w{4})\s+"
     r"(?:\w{1,10}\s+)?"
     rf"(?:-?[0-9]{{1,4}}\s+)?{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+(?:[0-9.e+-]{{1,10}}|N/A)\b"
 )
-_TEST = re.compile(r"\b(\w{3,30})_perf\b")
-_SIGN = re.compile(r"rc=|xit|algbw|_perf|bus bandwidth")
+_TEST = lazy(r"\b(\w{3,30})_perf\b")
+_SIGN = lazy(r"rc=|xit|algbw|_perf|bus bandwidth")
 _DIGITS = frozenset("-0123456789")
-_AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)")
+_AVERAGE = lazy(r"#\s*Avg bus bandwidth\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)")
 
 
 def _result(text: Text) -> JobResult | None:

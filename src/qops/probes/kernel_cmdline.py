@@ -1,23 +1,21 @@
 """The options that the running kernel was started with."""
 
-import re
 from collections.abc import Sequence
 
 from qops.errors import ParseError
 from qops.evidence.kernel import KernelCommandLine
 from qops.evidence.text import Text
 from qops.probes.base import Probe, Read
+from qops.probes.pattern import lazy
 
 # `/proc/cmdline` starts with BOOT_IMAGE= (GRUB), initrd= (systemd-boot) or root=; the kernel log repeats it.
-_LINE = re.compile(
-    r"(?:(?:Kernel c|C)ommand line: |^\s*)((?:BOOT_IMAGE=|initrd=|root=(?:\w*UUID=|LABEL=|/dev/|ZFS=))\S.*)$"
-)
-_OPTION = re.compile(r"\"[^\"]*\"|[^\s\"]+(?:\"[^\"]*\"[^\s\"]*)*|\S")
-_CONTINUED = re.compile(r"\s*[a-z][\w.\-]*(?:=\S+)?(?:\s+[a-z][\w.\-]*(?:=\S+)?)*\s*")
+_LINE = lazy(r"(?:(?:Kernel c|C)ommand line: |^\s*)((?:BOOT_IMAGE=|initrd=|root=(?:\w*UUID=|LABEL=|/dev/|ZFS=))\S.*)$")
+_OPTION = lazy(r"\"[^\"]*\"|[^\s\"]+(?:\"[^\"]*\"[^\s\"]*)*|\S")
+_CONTINUED = lazy(r"\s*[a-z][\w.\-]*(?:=\S+)?(?:\s+[a-z][\w.\-]*(?:=\S+)?)*\s*")
 
 # A cut-out of one: options and nothing else, several of them known (kernel documentation, kernel-parameters.txt).
-_WORD = re.compile(r"[a-z][\w.\-]{1,60}(?:=\S{1,200})?")
-_KNOWN = re.compile(
+_WORD = lazy(r"[a-z][\w.\-]{1,60}(?:=\S{1,200})?")
+_KNOWN = lazy(
     r"(?:console|earlyprintk|iommu|intel_iommu|amd_iommu|pci|pcie_aspm|pcie_port_pm|pcie_acs_override|root|rootflags|crashkernel"
     r"|mitigations|cgroup_enable|swapaccount|security|apparmor|hugepages|hugepagesz|isolcpus|net\.ifnames|rd\.\w+|init_on_alloc"
     r"|systemd\.\w+|module_blacklist|modprobe\.blacklist|nvidia[\w.\-]*|vfio[\w.\-]*|numa_balancing)=|(?:ro|rw|quiet|splash"

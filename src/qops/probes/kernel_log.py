@@ -7,52 +7,51 @@ from dataclasses import dataclass, field
 from qops.evidence.kernel import AerError, KernelLog, OomKill, Xid
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 # `NVRM: Xid (PCI:0000:01:00): 79, pid=…`, `Xid (PCI:0000:01:00 GPU-I:05): …`, before 2013 `Xid (0000:01:00): 31, Ch …`;
 # open-gpu-kernel-modules src/nvidia/src/kernel/rmapi/rpc… and nvlog print the same form.
-_XID = re.compile(r"\bXid \((?:PCI:)?([0-9a-fA-F:.]{4,20})[^)]{0,40}\): ?([0-9]{1,5})\b(.*)")
+_XID = lazy(r"\bXid \((?:PCI:)?([0-9a-fA-F:.]{4,20})[^)]{0,40}\): ?([0-9]{1,5})\b(.*)")
 # `nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 …` (Fabric Manager user guide, appendix D)
-_SXID = re.compile(r"\bSXid \((?:PCI:)?([0-9a-fA-F:.]{4,20})[^)]{0,40}\): ?([0-9]{1,6})\b(.*)")
+_SXID = lazy(r"\bSXid \((?:PCI:)?([0-9a-fA-F:.]{4,20})[^)]{0,40}\): ?([0-9]{1,6})\b(.*)")
 # As people shorten them: `Xid 31 GPC1 …`, `NVRM: Xid: 154, …`, `XID error 79`, `SXid 20034`.
-_SHORT = re.compile(
-    r"\b(S?)XIDs?(?:[ :#=]{1,3}|[ _](?:errors?|codes?|events?)[ :#=]{1,3})([0-9]{1,5})\b(?![.:]\d)(.*)", re.I
-)
-_DENIED = re.compile(r"\b(?:no|without|never|not?|any|if|like|e\.g\.)\W{1,3}(?:\w+\W){0,2}$", re.I)
-_ABOUT_GPU = re.compile(r"gpu|nvrm|nvidia|fallen|fault|\bmmu|\becc|pci", re.I)
+_SHORT = lazy(r"\b(S?)XIDs?(?:[ :#=]{1,3}|[ _](?:errors?|codes?|events?)[ :#=]{1,3})([0-9]{1,5})\b(?![.:]\d)(.*)", re.I)
+_DENIED = lazy(r"\b(?:no|without|never|not?|any|if|like|e\.g\.)\W{1,3}(?:\w+\W){0,2}$", re.I)
+_ABOUT_GPU = lazy(r"gpu|nvrm|nvidia|fallen|fault|\bmmu|\becc|pci", re.I)
 _HIGHEST_XID = 199  # NVIDIA's Xid catalogue ends below it (2026)
-_PID = re.compile(r"\bpid='?([0-9]{1,10})\b")
-_NAME = re.compile(r"\bname='?([^,']{1,64})")
-_TIME = re.compile(r"^\s*(?:<[0-9]{1,3}>)?\[\s*([0-9]{1,10}\.[0-9]{6})\]")
+_PID = lazy(r"\bpid='?([0-9]{1,10})\b")
+_NAME = lazy(r"\bname='?([^,']{1,64})")
+_TIME = lazy(r"^\s*(?:<[0-9]{1,3}>)?\[\s*([0-9]{1,10}\.[0-9]{6})\]")
 
-_KILLED = re.compile(r"\bKill(?:ed)? process ([0-9]{1,10})(?:, UID [0-9]{1,10},)? \(([^)]{1,64})\)")
-_KILL_RECORD = re.compile(r"\boom-kill:constraint=(\w{1,40}),")
-_KILL_TASK = re.compile(r"\btask=([^,]{1,64}),pid=([0-9]{1,10})\b")
-_INVOKED = re.compile(r"(?:^|[\]:] )\s*(\S(?:.{0,60}\S)?) invoked oom-killer:")
+_KILLED = lazy(r"\bKill(?:ed)? process ([0-9]{1,10})(?:, UID [0-9]{1,10},)? \(([^)]{1,64})\)")
+_KILL_RECORD = lazy(r"\boom-kill:constraint=(\w{1,40}),")
+_KILL_TASK = lazy(r"\btask=([^,]{1,64}),pid=([0-9]{1,10})\b")
+_INVOKED = lazy(r"(?:^|[\]:] )\s*(\S(?:.{0,60}\S)?) invoked oom-killer:")
 
-_BUS_ERROR = re.compile(
+_BUS_ERROR = lazy(
     r"(?:([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]): ?)?(?:AER: )?PCIe Bus Error: severity=([^,]{1,40})"
 )
-_REPORTED = re.compile(
+_REPORTED = lazy(
     r"\bAER: (?:Multiple )?((?:Corr|Uncorr)\w{2,10}(?: \([A-Za-z-]{1,12}\))?) error(?: message)? received:?"
     r"(?: from)? ([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 )
-_UNCOR_STATUS = re.compile(r"\baer_uncor_status: 0x([0-9a-fA-F]{1,8})\b")
-_STATUS_MASK = re.compile(r"\berror status/mask=([0-9a-fA-F]{1,8})/")
-_DEVICE_ID = re.compile(r"\bdevice_id: ([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
+_UNCOR_STATUS = lazy(r"\baer_uncor_status: 0x([0-9a-fA-F]{1,8})\b")
+_STATUS_MASK = lazy(r"\berror status/mask=([0-9a-fA-F]{1,8})/")
+_DEVICE_ID = lazy(r"\bdevice_id: ([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
 
-_DOMAIN = re.compile(r"\bDefault domain type: (\w{1,20})")
+_DOMAIN = lazy(r"\bDefault domain type: (\w{1,20})")
 # Lines that only an initialised unit prints. Not among them: `Default domain type` (printed with iommu=off too),
 # DMAR tables (`Host address width`, `DRHD base`) and `DMAR-IR`, which remaps interrupts even with intel_iommu=off.
 # AMD's `Interrupt remapping enabled` comes from print_iommu_info(), after the units are initialised.
-_ACTIVE = re.compile(
+_ACTIVE = lazy(
     r"DMAR: Intel\(R\) Virtualization Technology for Directed I/O|DMAR: dmar[0-9]{1,3}: Using Queued invalidation"
     r"|DMAR: \[(?:DMA|INTR-REMAP)|DMAR: DRHD: handling fault|DMAR: IOMMU enabled"
     r"|AMD-Vi: (?:Interrupt remapping enabled|Virtual APIC enabled|Lazy IO/TLB flushing|Found IOMMU|Event logged)"
     r"|IO_PAGE_FAULT|Detected AMD IOMMU #|Adding to iommu group|arm-smmu-v3 \S{1,40}: (?:ias|event)"
 )
-_LOADED = re.compile(r"NVRM: loading NVIDIA|nvidia-modeset: Loading NVIDIA|nvidia: loading out-of-tree module")
-_JOURNAL = re.compile(r"^(?:\w{3} {1,2}[0-9]{1,2} [0-9:]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}T\S{1,40}) \S{1,255} kernel: ")
-_CTIME = re.compile(r"^\s*\[\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4}\] ")
+_LOADED = lazy(r"NVRM: loading NVIDIA|nvidia-modeset: Loading NVIDIA|nvidia: loading out-of-tree module")
+_JOURNAL = lazy(r"^(?:\w{3} {1,2}[0-9]{1,2} [0-9:]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}T\S{1,40}) \S{1,255} kernel: ")
+_CTIME = lazy(r"^\s*\[\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4}\] ")
 
 # One of these is in every line that matters; a plain `in` is much cheaper than the patterns.
 _SIGNS = (

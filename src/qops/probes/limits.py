@@ -1,11 +1,11 @@
 """Resource limits of shells, GPU processes and units."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.kernel import AllLimits, Limits
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.process_script import GPU_PIDS
 from qops.probes.sizes import limit
 
@@ -20,19 +20,19 @@ true
 
 _NUMBER = r"(unlimited|infinity|-1|[0-9]{1,20})"
 # /proc/PID/limits: name, soft limit, hard limit, unit
-_PROC = re.compile(rf"\s*Max (locked memory|open files|stack size)\s+{_NUMBER}\s+{_NUMBER}\s+(bytes|files)\s*$")
+_PROC = lazy(rf"\s*Max (locked memory|open files|stack size)\s+{_NUMBER}\s+{_NUMBER}\s+(bytes|files)\s*$")
 # bash `max locked memory (kbytes, -l) 64`, dash `locked memory(kbytes) 64`, zsh `-l: locked-in-memory size (kbytes) 64`
-_SHELL = re.compile(
+_SHELL = lazy(
     r"\s*(?:-[lns]: )?(?:max )?(locked memory|locked-in-memory size|open files|nofiles|file descriptors"
     r"|stack size|stack)"
     rf"\s*(?:\((?:kbytes|kb|descriptors)?[, ]*(?:-[lns])?\))?\s+{_NUMBER}(?:\s+KB)?\s*$"
 )
-_ASKED = re.compile(r"(?:^|[$#>;&] ?|\bsh -c ['\"]?)\s*ulimit\s+-(?:[SH]{0,2})([lns])['\"]?\s*$")
-_VALUE = re.compile(rf"\s*{_NUMBER}\s*$")
-_UCX = re.compile(r"max locked memory \(ulimit -l\).{0,60}\(current: ([0-9]{1,15}) kbytes\)")  # UCX ib_log.c
+_ASKED = lazy(r"(?:^|[$#>;&] ?|\bsh -c ['\"]?)\s*ulimit\s+-(?:[SH]{0,2})([lns])['\"]?\s*$")
+_VALUE = lazy(rf"\s*{_NUMBER}\s*$")
+_UCX = lazy(r"max locked memory \(ulimit -l\).{0,60}\(current: ([0-9]{1,15}) kbytes\)")  # UCX ib_log.c
 # systemd: bytes, or a number with a suffix; `systemctl show` prints bytes
-_UNIT = re.compile(r"\s*(?:Default)?Limit(MEMLOCK|NOFILE|STACK)(?:Soft)?=(infinity|[0-9]{1,18}[KMGT]?)(?::\S+)?\s*$")
-_OWNER = re.compile(r"(?:^== pid |/proc/)([0-9]{1,10})\b(?:/limits)?")
+_UNIT = lazy(r"\s*(?:Default)?Limit(MEMLOCK|NOFILE|STACK)(?:Soft)?=(infinity|[0-9]{1,18}[KMGT]?)(?::\S+)?\s*$")
+_OWNER = lazy(r"(?:^== pid |/proc/)([0-9]{1,10})\b(?:/limits)?")
 
 _SIGNS = ("limit", "Limit", "locked", "open files", "nofiles", "stack", "descriptors", "== pid ")
 

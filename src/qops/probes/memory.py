@@ -1,19 +1,19 @@
 """The machine's main memory."""
 
-import re
 from collections.abc import Sequence
 
 from qops.errors import ParseError
 from qops.evidence.kernel import Memory
 from qops.evidence.text import Text
 from qops.probes.base import Probe, Read
+from qops.probes.pattern import lazy
 from qops.probes.sizes import size
 
-_MEMINFO = re.compile(r"\s*(MemTotal|MemFree|MemAvailable|Cached|SwapTotal):\s+([0-9]{1,18}) kB\b")
+_MEMINFO = lazy(r"\s*(MemTotal|MemFree|MemAvailable|Cached|SwapTotal):\s+([0-9]{1,18}) kB\b")
 # `free`: total used free shared buff/cache available; before procps 3.3.10 buffers and cached apart, no available.
-_FREE_HEADER = re.compile(r"^\s*total\s+used\s+free\s+shared\s+(buff/cache\s+available|buffers\s+cached)\s*$")
-_FREE_ROW = re.compile(r"^\s*Mem:((?:\s+[0-9]{1,18}(?:\.[0-9]{1,3})?[BKMGTP]?i?){6})\s*$")
-_FREE_FLAG = re.compile(r"\bfree\s+(?:-\w+\s+)*-(b|k|m|g)\b")
+_FREE_HEADER = lazy(r"^\s*total\s+used\s+free\s+shared\s+(buff/cache\s+available|buffers\s+cached)\s*$")
+_FREE_ROW = lazy(r"^\s*Mem:((?:\s+[0-9]{1,18}(?:\.[0-9]{1,3})?[BKMGTP]?i?){6})\s*$")
+_FREE_FLAG = lazy(r"\bfree\s+(?:-\w+\s+)*-(b|k|m|g)\b")
 _FLAG_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

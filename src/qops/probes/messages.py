@@ -1,6 +1,5 @@
 """Every text, scanned once for every message that `qops.data.messages` knows."""
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from qops.data.messages import ALL
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
+from qops.probes.pattern import lazy
 
 WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line
 MOST_IN_LINE = 16  # places in one long line at which one message is searched for
@@ -18,7 +18,7 @@ MOST_IN_LINE = 16  # places in one long line at which one message is searched fo
 KEPT = 50  # hits kept of one message in one text; the rest is counted
 
 
-_RULE = re.compile(r".{0,120}?[*=_-]{8,200}\s*")  # a line drawn across the page, behind a logger's prefix
+_RULE = lazy(r".{0,120}?[*=_-]{8,200}\s*")  # a line drawn across the page, behind a logger's prefix
 
 
 @cache

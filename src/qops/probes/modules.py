@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qops.evidence.kernel import Modules
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe, Read
+from qops.probes.pattern import lazy
 
 # The marker is printed only where the running kernel has a module folder: a container without one has not looked.
 SCRIPT = """[ -d /lib/modules ] || exit 0
@@ -16,13 +17,13 @@ true
 """
 
 _MARKER = "== nvidia modules on disk"
-_PROC = re.compile(r"\s*(\w{1,64}) [0-9]{1,12} (?:-|[0-9]{1,6}) \S+ (?:Live|Loading|Unloading) 0x")  # /proc/modules
-_LSMOD_HEADER = re.compile(r"\s*Module\s+Size\s+Used by")
-_LSMOD = re.compile(r"\s*(\w{1,64})\s+[0-9]{1,12}\s+-?[0-9]{1,6}(?:\s+[\w,\-\[\]]+)?\s*$")
-_GPU_MODULE = re.compile(r"nvidia|nouveau|nova_core|gdrdrv|nv_peer_mem|vfio|amdgpu|i915|xe$", re.IGNORECASE)
-_ON_DISK = re.compile(r"/lib/modules/([^/\s]{1,120})/(?:[^/\s]{1,120}/){0,8}nvidia(?:-current)?(?:[-_]uvm)?\.ko\b")
+_PROC = lazy(r"\s*(\w{1,64}) [0-9]{1,12} (?:-|[0-9]{1,6}) \S+ (?:Live|Loading|Unloading) 0x")  # /proc/modules
+_LSMOD_HEADER = lazy(r"\s*Module\s+Size\s+Used by")
+_LSMOD = lazy(r"\s*(\w{1,64})\s+[0-9]{1,12}\s+-?[0-9]{1,6}(?:\s+[\w,\-\[\]]+)?\s*$")
+_GPU_MODULE = lazy(r"nvidia|nouveau|nova_core|gdrdrv|nv_peer_mem|vfio|amdgpu|i915|xe$", re.IGNORECASE)
+_ON_DISK = lazy(r"/lib/modules/([^/\s]{1,120})/(?:[^/\s]{1,120}/){0,8}nvidia(?:-current)?(?:[-_]uvm)?\.ko\b")
 # `nvidia/580.95.05, 6.8.0-45-generic, x86_64: installed`; before dkms 3 `nvidia, 550.54, 5.15…`.
-_DKMS = re.compile(r"\bnvidia[\w-]{0,40}(?:/|, )[\w.\-]{1,40}, ([\w.+\-]{1,80}), \w{1,20}: installed\b")
+_DKMS = lazy(r"\bnvidia[\w-]{0,40}(?:/|, )[\w.\-]{1,40}, ([\w.+\-]{1,80}), \w{1,20}: installed\b")
 
 
 def recognise(text: Text) -> bool:

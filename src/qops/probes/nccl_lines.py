@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-_MARK = re.compile(r"NCCL (INFO|WARN|ATTN)(?: |$)", re.ASCII)
-_HEAD = re.compile(
+from qops.probes.pattern import lazy
+
+_MARK = lazy(r"NCCL (INFO|WARN|ATTN)(?: |$)", re.ASCII)
+_HEAD = lazy(
     r"(?:(?P<host>[\w.<>-]{1,80}):(?P<pid>\d{1,10}|<pid>):(?:\d{1,10}|<tid>) )?"
     r"\[(?P<device>-?\d{1,4})\](?: \S{1,80}:\d{1,6}(?: \(\w{0,80}\))?)? ?$",
     re.ASCII,
@@ -21,35 +23,35 @@ _HEAD = re.compile(
 _HEAD_LENGTH = 300  # characters before the mark that are searched for the prefix
 _MOST_IN_LINE = 16  # messages of several processes that were printed over each other
 
-COMMUNICATOR = re.compile(
+COMMUNICATOR = lazy(
     r"(?:\b(?P<function>nccl\w{1,40}) )?\bcomm (?P<pointer>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,7}) n[rR]anks "
     r"(?P<size>\d{1,7})\b(?P<rest>.{0,400})",
     re.ASCII,
 )
-DEVICE = re.compile(r"cudaDev (?P<device>\d{1,4})\b.{0,40}?\bbusId (?P<bus>[0-9a-f]{1,16})\b", re.ASCII)
-COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]{1,16})\b", re.ASCII)
-PARENT = re.compile(
+DEVICE = lazy(r"cudaDev (?P<device>\d{1,4})\b.{0,40}?\bbusId (?P<bus>[0-9a-f]{1,16})\b", re.ASCII)
+COMM_ID = lazy(r"\bcommId (0x[0-9a-f]{1,16})\b", re.ASCII)
+PARENT = lazy(
     r"\bparent (?P<parent>0x[0-9a-f]{1,16})(?: \w{1,20} (?P<count>\d{1,7}))? color (?P<color>-?\d{1,10})", re.ASCII
 )
-STAGE = re.compile(r"- (?P<stage>Init START|Init COMPLETE|Destroy|Abort)", re.ASCII)
-CHANNEL = re.compile(
+STAGE = lazy(r"- (?P<stage>Init START|Init COMPLETE|Destroy|Abort)", re.ASCII)
+CHANNEL = lazy(
     r"\bChannel \d{1,5}(?:/\d{1,4})? : (?P<a>\d{1,7})\[[0-9a-f]{1,16}\] -> (?P<b>\d{1,7})\[[0-9a-f]{1,16}\] "
     r"(?:\[\w{1,8}\] )?via (?P<transport>\w.{0,80})",
     re.ASCII,
 )
-SET = re.compile(r"\b(?P<name>NCCL_\w{1,60}) set by environment to (?P<value>.{0,300})", re.ASCII)
-REFUSED = re.compile(
+SET = lazy(r"\b(?P<name>NCCL_\w{1,60}) set by environment to (?P<value>.{0,300})", re.ASCII)
+REFUSED = lazy(
     r"Invalid value (?P<value>.{0,200}?) for (?P<name>NCCL_\w{1,60}), using default", re.ASCII | re.IGNORECASE
 )
-NETWORK = re.compile(r"\bUsing network (?P<name>\w.{0,60})", re.ASCII)
-INTERFACE = re.compile(r"\bBootstrap ?: Using (?:\[\d{1,3}\])?(?P<name>[^\s:<]{1,40}):", re.ASCII)
-VERSION = re.compile(r"NCCL version (?P<version>\d{1,3}\.\d{1,3}\.\d{1,3})(?![\d.])", re.ASCII)
-CALL = re.compile(
+NETWORK = lazy(r"\bUsing network (?P<name>\w.{0,60})", re.ASCII)
+INTERFACE = lazy(r"\bBootstrap ?: Using (?:\[\d{1,3}\])?(?P<name>[^\s:<]{1,40}):", re.ASCII)
+VERSION = lazy(r"NCCL version (?P<version>\d{1,3}\.\d{1,3}\.\d{1,3})(?![\d.])", re.ASCII)
+CALL = lazy(
     r"\b(?P<op>\w{1,40}): opCount (?P<number>[0-9a-f]{1,16}) sendbuff \S{1,20} recvbuff \S{1,20} (?:acc \S{1,20} )?"
     r"count (?P<count>\d{1,19}) datatype (?P<datatype>\d{1,3}) .{0,60}?\bcomm (?P<pointer>0x[0-9a-f]{1,16})",
     re.ASCII,
 )
-RAS = re.compile(r"^\s*RAS ", re.ASCII)
+RAS = lazy(r"^\s*RAS ", re.ASCII)
 
 # What a line must hold to be read although its `NCCL INFO` was cut off.
 BARE = (" via ", "Init START", "Init COMPLETE", "set by environment to", "Connected all ", "nRanks ", "opCount ")

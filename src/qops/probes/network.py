@@ -9,37 +9,36 @@ from msgspec.structs import replace
 from qops.evidence.network import Gid, Interface, Network
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
-_LINK = re.compile(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})(?:@[^\s:]{1,32})?: <([A-Z0-9_,-]{0,200})>(.{0,400})", re.ASCII)
-_MTU = re.compile(r"\bmtu ([0-9]{1,6})\b", re.ASCII)
-_STATE = re.compile(r"\bstate (UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\b", re.ASCII)
-_IFCONFIG = re.compile(r"([^\s:]{1,32}): flags=[0-9]{1,8}<([A-Z0-9_,]{0,200})>(.{0,100})", re.ASCII)
-_ONE_LINE = re.compile(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})\s+inet6? ([0-9a-fA-F.:]{2,45}/[0-9]{1,3})\b", re.ASCII)
-_INET = re.compile(r"\s+inet6? ([0-9a-fA-F.:]{2,45}(?:/[0-9]{1,3})?)\b", re.ASCII)
-_BRIEF = re.compile(
-    r"([^\s:@]{1,32})(?:@\S{1,32})?\s+(UP|DOWN|UNKNOWN)((?:\s+[0-9a-fA-F.:]{2,45}/[0-9]{1,3})*)\s*", re.ASCII
-)
+_LINK = lazy(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})(?:@[^\s:]{1,32})?: <([A-Z0-9_,-]{0,200})>(.{0,400})", re.ASCII)
+_MTU = lazy(r"\bmtu ([0-9]{1,6})\b", re.ASCII)
+_STATE = lazy(r"\bstate (UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\b", re.ASCII)
+_IFCONFIG = lazy(r"([^\s:]{1,32}): flags=[0-9]{1,8}<([A-Z0-9_,]{0,200})>(.{0,100})", re.ASCII)
+_ONE_LINE = lazy(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})\s+inet6? ([0-9a-fA-F.:]{2,45}/[0-9]{1,3})\b", re.ASCII)
+_INET = lazy(r"\s+inet6? ([0-9a-fA-F.:]{2,45}(?:/[0-9]{1,3})?)\b", re.ASCII)
+_BRIEF = lazy(r"([^\s:@]{1,32})(?:@\S{1,32})?\s+(UP|DOWN|UNKNOWN)((?:\s+[0-9a-fA-F.:]{2,45}/[0-9]{1,3})*)\s*", re.ASCII)
 
-_SHOW = re.compile(
+_SHOW = lazy(
     r"\s*([\w.-]{1,40})\s+([0-9]{1,3})\s+([0-9]{1,4})\s+([0-9a-f:]{15,39})(?:\s+[0-9.]{7,15})?"
     r"(?:\s+(?:RoCE )?(v[12])(?:\s+([\w.@-]{1,32}))?)?\s*",
     re.ASCII,
 )
-_DEVICE = re.compile(r"\s*hca_id:\s*([\w.-]{1,40})", re.ASCII)
-_PORT = re.compile(r"\s*port:\s*([0-9]{1,3})\s*", re.ASCII)
-_GID = re.compile(r"\bGID\[\s*([0-9]{1,4})\]:?\s*([^\s,]{2,60})(?:\s*,\s*(RoCE v[12]|IB[\w/ ]{0,20}))?", re.ASCII)
-_NETDEV = re.compile(
+_DEVICE = lazy(r"\s*hca_id:\s*([\w.-]{1,40})", re.ASCII)
+_PORT = lazy(r"\s*port:\s*([0-9]{1,3})\s*", re.ASCII)
+_GID = lazy(r"\bGID\[\s*([0-9]{1,4})\]:?\s*([^\s,]{2,60})(?:\s*,\s*(RoCE v[12]|IB[\w/ ]{0,20}))?", re.ASCII)
+_NETDEV = lazy(
     r"\s*([\w.-]{1,40}) (?:\([0-9a-f:.]{7,15}\) )?port ([0-9]{1,3}) ==> ([\w.@-]{1,32}) \((Up|Down)\)", re.ASCII
 )
-_SYSFS = re.compile(
+_SYSFS = lazy(
     r"\s*/sys/class/infiniband/([\w.-]{1,40})/ports/([0-9]{1,3})/(gids|gid_attrs/types|gid_attrs/ndevs)/([0-9]{1,4}):"
     r"\s*(\S.{0,60}?)\s*",
     re.ASCII,
 )
-_EMPTY = re.compile(r"[0:]*")
+_EMPTY = lazy(r"[0:]*")
 _KINDS = {"v1": "RoCE v1", "v2": "RoCE v2", "IB/RoCE v1": "RoCE v1"}
-CLUE = re.compile(
+CLUE = lazy(
     r"^\W*[0-9]{1,6}: \S{1,64} ?(?:<[A-Z]|\s*inet6? )|: flags=[0-9]+<|GID\[\s*[0-9]+\]|/sys/class/infiniband/|"
     r"n_gids_found| port [0-9]+ ==> |"
     r"\s[0-9]+\s+[0-9]+\s+[0-9a-f]{0,4}:[0-9a-f]{0,4}:|^\S+\s+(?:UP|DOWN|UNKNOWN)\s+[0-9a-f.:]+/[0-9]",

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from qops.evidence.gpu import P2pPair, P2pStatus
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
-_ASKED = re.compile(r"(?:-p2p|--p2pstatus)[ =_-]([rwnap])\b")  # also a file named after the command
-_NAMED = re.compile(r"\bp2p[-_ ]([rwnap])\b")
-_GPU = re.compile(r"GPU[0-9]{1,3}", re.ASCII)
+_ASKED = lazy(r"(?:-p2p|--p2pstatus)[ =_-]([rwnap])\b")  # also a file named after the command
+_NAMED = lazy(r"\bp2p[-_ ]([rwnap])\b")
+_GPU = lazy(r"GPU[0-9]{1,3}", re.ASCII)
 _STATUS = r"(OK|CNS|GNS|TNS|NS|DR|U)"
-_CELL = re.compile(rf"X|{_STATUS}")
-_WRITTEN = re.compile(
+_CELL = lazy(rf"X|{_STATUS}")
+_WRITTEN = lazy(
     rf"\bGPU ?([0-9]{{1,3}}) ?(?:<-{{1,2}}>|-{{1,2}}>?|–|↔|<=>|to|and|/|,) ?GPU ?([0-9]{{1,3}})(?: ?[:=] ?| is | )"
     rf"{_STATUS}(?![\w/])",
     re.ASCII,
 )
-CLUE = re.compile(rf"\bGPU ?[0-9]{{1,3}}\b.{{0,40}}?[\s:=]{_STATUS}(?![\w/])|-p2p [rwnap]\b", re.ASCII)
+CLUE = lazy(rf"\bGPU ?[0-9]{{1,3}}\b.{{0,40}}?[\s:=]{_STATUS}(?![\w/])|-p2p [rwnap]\b", re.ASCII)
 _MEANING = {"r": "read", "w": "write", "n": "go over NVLink", "a": "do atomics", "p": "go over PCIe"}
 
 

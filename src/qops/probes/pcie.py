@@ -9,24 +9,25 @@ from msgspec.structs import replace
 from qops.evidence.pcie import PcieDevice, PcieTree
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
-_HEAD = re.compile(
+_HEAD = lazy(
     r"\s*(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "
     r"([A-Z0-9][\w ()/.-]{2,60}?)(?: \[([0-9a-f]{4})\])?: (\S.{0,300})",
     re.ASCII,
 )
-_BUSES = re.compile(r"\bBus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})", re.ASCII)
-_CAPABLE = re.compile(r"\bLnkCap:\s.{0,80}?Speed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
-_STATUS = re.compile(r"\bLnkSta:\sSpeed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
-_STATUS_SPACED = re.compile(r"\bLnkSta:\s+Speed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
-_SPEED = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,2})?) ?GT/s", re.ASCII)
-_ACS = re.compile(r"\bACSCtl:\s*((?:[A-Z][A-Za-z]{2,20}[+-][\s,]*){1,10})", re.ASCII)
-_DRIVER = re.compile(r"\bKernel driver in use: ([\w-]{1,60})", re.ASCII)
-_NUMA = re.compile(r"\bNUMA node: ([0-9]{1,4})\b", re.ASCII)
+_BUSES = lazy(r"\bBus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})", re.ASCII)
+_CAPABLE = lazy(r"\bLnkCap:\s.{0,80}?Speed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
+_STATUS = lazy(r"\bLnkSta:\sSpeed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
+_STATUS_SPACED = lazy(r"\bLnkSta:\s+Speed ([^,]{1,30}), Width x([0-9]{1,2})", re.ASCII)
+_SPEED = lazy(r"([0-9]{1,3}(?:\.[0-9]{1,2})?) ?GT/s", re.ASCII)
+_ACS = lazy(r"\bACSCtl:\s*((?:[A-Z][A-Za-z]{2,20}[+-][\s,]*){1,10})", re.ASCII)
+_DRIVER = lazy(r"\bKernel driver in use: ([\w-]{1,60})", re.ASCII)
+_NUMA = lazy(r"\bNUMA node: ([0-9]{1,4})\b", re.ASCII)
 # As `echo $d $(cat $d/class $d/device $d/current_link_speed $d/current_link_width $d/max_link_speed
 # $d/max_link_width $d/numa_node)` prints it for NVIDIA's functions.
-_SYSFS = re.compile(
+_SYSFS = lazy(
     r"\s*/sys/bus/pci/devices/([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) 0x([0-9a-f]{6}) 0x([0-9a-f]{4})"
     r"(?: (\S{1,10})(?: GT/s)?(?: PCIe)? ([0-9]{1,3}) (\S{1,10})(?: GT/s)?(?: PCIe)? ([0-9]{1,3}))?"
     r"(?: (-?[0-9]{1,4}))?\s*",
@@ -57,7 +58,7 @@ for d in *; do
 done 2>/dev/null
 true
 """
-CLUE = re.compile(r"ACSCtl:|LnkSta:|LnkCap:|/sys/bus/pci/devices/[0-9a-f]{4,8}:\S{7} 0x", re.ASCII)
+CLUE = lazy(r"ACSCtl:|LnkSta:|LnkCap:|/sys/bus/pci/devices/[0-9a-f]{4,8}:\S{7} 0x", re.ASCII)
 
 
 def parse(texts: Sequence[Text]) -> PcieTree | None:

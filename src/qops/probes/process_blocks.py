@@ -6,23 +6,24 @@ from dataclasses import dataclass, field
 
 from qops.evidence.process import Process
 from qops.evidence.text import Quote, Text
+from qops.probes.pattern import lazy
 
-STATE = re.compile(r"\s*State:\s+([RSDTtZXIW])(?: \([\w ]{1,30}\))?\s*$")
+STATE = lazy(r"\s*State:\s+([RSDTtZXIW])(?: \([\w ]{1,30}\))?\s*$")
 
-_HEADER = re.compile(r"== pid ([0-9]{1,10})\s*$")
-_FIELD = re.compile(r"\s*(Name|Pid|PPid|Threads|rchar):\s+(\S.{0,80})$")
-_WCHAN = re.compile(r"wchan: ?(\S{0,80})\s*$")
-_BARE_WCHAN = re.compile(r"(?:0|[A-Za-z_][\w.]{2,60})\s*$")
+_HEADER = lazy(r"== pid ([0-9]{1,10})\s*$")
+_FIELD = lazy(r"\s*(Name|Pid|PPid|Threads|rchar):\s+(\S.{0,80})$")
+_WCHAN = lazy(r"wchan: ?(\S{0,80})\s*$")
+_BARE_WCHAN = lazy(r"(?:0|[A-Za-z_][\w.]{2,60})\s*$")
 # /proc/PID/stat: pid (comm) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
-_STAT = re.compile(
+_STAT = lazy(
     r"\s*([0-9]{1,10}) \((.{1,64})\) ([RSDTtZXIW]) ([0-9]{1,10})(?: -?[0-9]{1,20}){9} ([0-9]{1,15}) ([0-9]{1,15})\b"
 )
-_SHORT_STAT = re.compile(r"([RSDTtZXIW]) ([0-9]{1,15}) ([0-9]{1,15})(?: [0-9]{1,15}){0,2}\s*$")
-_CHILD = re.compile(r"\s*([0-9]{1,10}) [RSDTtZXIW]\S{0,6}\s+[0-9.]{1,8} (\S.{0,80})$")
-_TREE = re.compile(r"process: ([0-9]{1,10}) ([0-9]{1,10}) ([A-Za-z]) ([0-9]{1,15}) (.{0,64})$")
-_CMDLINE = re.compile(r"cmdline ([0-9]{1,10}): ?(.*)$")
-_MAPPED = re.compile(r"/proc/([0-9]{1,10})/maps:(/.{1,400})$")
-_NUMBER = re.compile(r"[0-9]{1,18}$")
+_SHORT_STAT = lazy(r"([RSDTtZXIW]) ([0-9]{1,15}) ([0-9]{1,15})(?: [0-9]{1,15}){0,2}\s*$")
+_CHILD = lazy(r"\s*([0-9]{1,10}) [RSDTtZXIW]\S{0,6}\s+[0-9.]{1,8} (\S.{0,80})$")
+_TREE = lazy(r"process: ([0-9]{1,10}) ([0-9]{1,10}) ([A-Za-z]) ([0-9]{1,15}) (.{0,64})$")
+_CMDLINE = lazy(r"cmdline ([0-9]{1,10}): ?(.*)$")
+_MAPPED = lazy(r"/proc/([0-9]{1,10})/maps:(/.{1,400})$")
+_NUMBER = lazy(r"[0-9]{1,18}$")
 
 
 @dataclass(slots=True)
@@ -169,7 +170,7 @@ def _fill(block: _Block, line: str, table: bool) -> bool:
             block.children.append((int(child[1]), child[2].strip()))
         return child is None
     elif match := _WCHAN.match(line) or (_BARE_WCHAN.match(line) if block.state and block.wchan is None else None):
-        block.wchan = (match[1] if match.re is _WCHAN else match[0]).strip()
+        block.wchan = match[0].strip().removeprefix("wchan:").strip()
     return False
 
 

@@ -4,17 +4,18 @@ import re
 
 from qops.evidence.process import Process
 from qops.evidence.text import Text
+from qops.probes.pattern import lazy
 
 _COMMAND = ("COMMAND", "CMD", "COMM")
 _STATE = ("STAT", "S")
 _WIDE = 30  # a table with more rows is the whole machine's: then only rows that may concern GPUs are kept
-_GPU_WORK = re.compile(
+_GPU_WORK = lazy(
     r"python|torch|vllm|sglang|sgl_|ray::|raylet|nvidia|nccl|cuda|mpirun|orted|llama|trtllm|triton|ollama|nvcc|ptxas"
     r"|cicc|ninja|cc1plus|EngineCore|(?<!k)worker|pt_|_perf\b|modprobe|fabricmanager",
     re.IGNORECASE,
 )
-_STATES = re.compile(r"[RSDTtZXIW][A-Za-z<+]{0,6}$")
-_PID = re.compile(r"[0-9]{1,10}$")
+_STATES = lazy(r"[RSDTtZXIW][A-Za-z<+]{0,6}$")
+_PID = lazy(r"[0-9]{1,10}$")
 
 
 def is_header(line: str) -> bool:

@@ -8,18 +8,19 @@ from msgspec.structs import replace
 from qops.evidence.nccl import Ras, RasAnswer, RasCommunicator
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.ras_client import SCRIPT
 from qops.probes.ras_json import MARK, documents
 from qops.probes.ras_text import COMMUNICATOR, Reader
 
 MOST_ANSWERS = 500
 
-_HEADER = re.compile(r"=== RAS\b", re.ASCII)
-_TIME = re.compile(r"\b\d{9,11}(?:\.\d{1,9})?\b", re.ASCII)
-_VERSION = re.compile(r"NCCL version (\d{1,3}\.\d{1,3}\.\d{1,3})\S* compiled with CUDA", re.ASCII)
+_HEADER = lazy(r"=== RAS\b", re.ASCII)
+_TIME = lazy(r"\b\d{9,11}(?:\.\d{1,9})?\b", re.ASCII)
+_VERSION = lazy(r"NCCL version (\d{1,3}\.\d{1,3}\.\d{1,3})\S* compiled with CUDA", re.ASCII)
 # What our own client prints, and what a Python client prints that ends on its time limit. A refused connection is
 # no silence: nobody listens there.
-_SILENT = re.compile(r"^\s*(?:no answer: |TimeoutError\b|(?:socket\.)?timed? ?out\b)", re.ASCII)
+_SILENT = lazy(r"^\s*(?:no answer: |TimeoutError\b|(?:socket\.)?timed? ?out\b)", re.ASCII)
 _OPENS = ("SERVER PROTOCOL", "Communicators...", "ommunicator ranks have different", "Group     Comms")
 _MARKS = ("=== RAS", MARK, "compiled with CUDA", "launched up to operation", "not launched any op", *_OPENS)
 

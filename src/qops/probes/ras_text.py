@@ -9,29 +9,30 @@ from dataclasses import dataclass, field
 
 from qops.evidence.nccl import RasAnswer, RasCommunicator, RasRank
 from qops.evidence.text import Quote
+from qops.probes.pattern import lazy
 
 MOST_RANKS = 4096  # ranks of one communicator that are filled in when RAS only counts them
 MOST_COMMUNICATORS = 2000  # in one answer
 MOST_FILLED = 200_000  # ranks looked at for that in one answer
 
-_GROUP = re.compile(
+_GROUP = lazy(
     r"^\s*(\d{1,6})\s+(\d{1,9})\s+\d{1,9}\s+\d{1,9}(?:-\d{1,9})?\s+(\d{1,9})\s+\d{1,9}\s+"
     r"([A-Z]{3,12})\s+([A-Z,]{2,40})\s*$",
     re.ASCII,
 )
-COMMUNICATOR = re.compile(r"#(\d{1,6})-(\d{1,6}) \(([0-9a-f]{1,16})\) ([A-Z]{3,12})", re.ASCII)
+COMMUNICATOR = lazy(r"#(\d{1,6})-(\d{1,6}) \(([0-9a-f]{1,16})\) ([A-Z]{3,12})", re.ASCII)
 _STATE = (
     r"(?: launched up to operation (?P<count>\d{1,18})| (?P<none>not launched any) operations"
     r"| status (?P<status>[A-Z]{3,12}))"
 )
-_RANK = re.compile(
+_RANK = lazy(
     rf"\bRank (?P<rank>\d{{1,9}})(?: has{_STATE}| reported (?P<error>[A-Za-z ]{{1,60}}?))? -- (?:GPU (?P<gpu>\d{{1,4}})"
     r"(?: \(NVML \d{1,4}\))? managed by process (?P<pid>\d{1,10}) on node (?P<host>\S{1,100})|\[)",
     re.ASCII,
 )
-_MANY = re.compile(rf"\b\d{{1,9}} ranks (?:have{_STATE}|reported (?P<error>[A-Za-z ]{{1,60}}))", re.ASCII)
-_DIFFERENT = re.compile(r"ommunicator ranks have different (?P<what>\w{1,40})(?P<counts> operation counts)?", re.ASCII)
-_PROCESS = re.compile(r"\bProcess (?P<pid>\d{1,10}) on node (?P<host>\S{1,100}) managing GPU", re.ASCII)
+_MANY = lazy(rf"\b\d{{1,9}} ranks (?:have{_STATE}|reported (?P<error>[A-Za-z ]{{1,60}}))", re.ASCII)
+_DIFFERENT = lazy(r"ommunicator ranks have different (?P<what>\w{1,40})(?P<counts> operation counts)?", re.ASCII)
+_PROCESS = lazy(r"\bProcess (?P<pid>\d{1,10}) on node (?P<host>\S{1,100}) managing GPU", re.ASCII)
 
 
 @dataclass

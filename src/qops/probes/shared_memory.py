@@ -1,11 +1,11 @@
 """The shared memory of processes: the size of its file system, its use, and NCCL segments left behind."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.kernel import SharedMemory
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.sizes import size
 
 # NCCL unlinks a segment as soon as both sides have attached, so a name that stays was left by a process that died.
@@ -25,16 +25,12 @@ done
 
 _WHERE = "/dev/shm"  # noqa: S108  # read, never written
 _N = r"([0-9]{1,18}(?:\.[0-9]{1,3})?[KMGTP]?i?B?)"
-_ROW = re.compile(rf"^\s*\S{{1,80}}\s+{_N}\s+{_N}\s+{_N}\s+[0-9]{{1,3}}%\s+/dev/shm\s*$")
-_MOUNT = re.compile(r"^\s*\S{1,80} (?:on )?/dev/shm (?:type )?tmpfs \(?\S*?\bsize=([0-9]{1,18}[kmgKMG]?)\b")
-_LEFT = re.compile(r"^left behind: (/dev/shm/nccl-\S{1,80})\s*$")
-_LISTED = re.compile(
-    r"^(?:[-rwxsStT.+]{10,11}\s.*\s|\s*(?:[0-9]{1,12}\s+)?)(?:/dev/shm/)?(nccl-[A-Za-z0-9_\-]{1,80})\s*$"
-)
-_LISTING = re.compile(r"\b(?:ls|du)\b[^|]*/dev/shm")
-_IN_CONTAINER = re.compile(
-    r"\b(?:docker|podman|kubectl|crictl)\s+exec\s+(?:-\S+\s+)*([\w.\-/]{1,80})\s.*(?:df|ls|mount)\b"
-)
+_ROW = lazy(rf"^\s*\S{{1,80}}\s+{_N}\s+{_N}\s+{_N}\s+[0-9]{{1,3}}%\s+/dev/shm\s*$")
+_MOUNT = lazy(r"^\s*\S{1,80} (?:on )?/dev/shm (?:type )?tmpfs \(?\S*?\bsize=([0-9]{1,18}[kmgKMG]?)\b")
+_LEFT = lazy(r"^left behind: (/dev/shm/nccl-\S{1,80})\s*$")
+_LISTED = lazy(r"^(?:[-rwxsStT.+]{10,11}\s.*\s|\s*(?:[0-9]{1,12}\s+)?)(?:/dev/shm/)?(nccl-[A-Za-z0-9_\-]{1,80})\s*$")
+_LISTING = lazy(r"\b(?:ls|du)\b[^|]*/dev/shm")
+_IN_CONTAINER = lazy(r"\b(?:docker|podman|kubectl|crictl)\s+exec\s+(?:-\S+\s+)*([\w.\-/]{1,80})\s.*(?:df|ls|mount)\b")
 
 
 def recognise(text: Text) -> bool:

@@ -1,15 +1,15 @@
 """Stacks of Python processes, as py-spy dumps them."""
 
-import re
 from dataclasses import dataclass
 
 from qops.evidence.text import Quote, Text
+from qops.probes.pattern import lazy
 
-_PROCESS = re.compile(r"\s*Process ([0-9]{1,10}): ?(.*)$")
-_THREAD = re.compile(r"\s*Thread (?:0x)?[0-9A-Fa-f]{1,16} \(([\w+]{1,20})\)(?:: \"(.{0,80})\")?\s*$")
+_PROCESS = lazy(r"\s*Process ([0-9]{1,10}): ?(.*)$")
+_THREAD = lazy(r"\s*Thread (?:0x)?[0-9A-Fa-f]{1,16} \(([\w+]{1,20})\)(?:: \"(.{0,80})\")?\s*$")
 # `    synchronize (torch/cuda/__init__.py:1162)`; native frames end in `(libcuda.so.580.159.04)`.
-_FRAME = re.compile(r"\s+(\S.{0,300}?) \(([^()]{1,400})\)\s*$")
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+$")
+_FRAME = lazy(r"\s+(\S.{0,300}?) \(([^()]{1,400})\)\s*$")
+_ADDRESS = lazy(r"0x[0-9a-fA-F]+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Kernel settings that matter to GPU work."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.kernel import Sysctls
 from qops.evidence.text import Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 
 KEYS = (
     "fs.file-max", "fs.nr_open", "kernel.dmesg_restrict", "kernel.hung_task_timeout_secs", "kernel.numa_balancing",
@@ -31,9 +31,9 @@ SCRIPT = (
 )
 
 _NAME = r"((?:kernel|vm|net|fs|user|dev|abi|debug)\.[a-zA-Z0-9_.\-/]{1,120})"
-_SET = re.compile(rf"\s*{_NAME}\s*=\s*(\S.{{0,200}}?)?\s*(?:#.*)?$")
-_ABSENT = re.compile(rf"\s*{_NAME} absent\s*$")
-_CANNOT = re.compile(r"sysctl: cannot stat /proc/sys/([\w./-]{1,120}): No such file")
+_SET = lazy(rf"\s*{_NAME}\s*=\s*(\S.{{0,200}}?)?\s*(?:#.*)?$")
+_ABSENT = lazy(rf"\s*{_NAME} absent\s*$")
+_CANNOT = lazy(r"sysctl: cannot stat /proc/sys/([\w./-]{1,120}): No such file")
 
 
 def recognise(text: Text) -> bool:

@@ -1,28 +1,28 @@
 """The machine's kernel release, operating system, processor and hypervisor."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.kernel import System
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe, Read
+from qops.probes.pattern import lazy
 
 # uname -a: `Linux HOST RELEASE #VERSION … MACHINE GNU/Linux`
-_UNAME = re.compile(
+_UNAME = lazy(
     r"\bLinux \S{1,255} ([0-9]{1,3}\.[0-9]{1,4}[\w.+\-]{0,80}) #.{0,200}?\b(x86_64|aarch64|ppc64le|riscv64)\b"
 )
-_ID = re.compile(r"\s*ID=\"?([a-z][\w.\-]{0,40})\"?\s*$")
-_VERSION_ID = re.compile(r"\s*VERSION_ID=\"?([\w.\-]{1,40})\"?\s*$")
-_LSB = re.compile(r"\s*(Distributor ID|Release):\s+(\S{1,40})\s*$")
+_ID = lazy(r"\s*ID=\"?([a-z][\w.\-]{0,40})\"?\s*$")
+_VERSION_ID = lazy(r"\s*VERSION_ID=\"?([\w.\-]{1,40})\"?\s*$")
+_LSB = lazy(r"\s*(Distributor ID|Release):\s+(\S{1,40})\s*$")
 # lscpu, also inside `collect_env` reports; lscpu indents nested rows since util-linux 2.37.
-_LSCPU = re.compile(
+_LSCPU = lazy(
     r"\s*(Architecture|CPU\(s\)|nproc|Vendor ID|Socket\(s\)|Hypervisor vendor|vendor_id)\s*:\s+(\S.{0,80}?)\s*$"
 )
-_FLAGS = re.compile(r"\s*[Ff]lags\s*:.*\bhypervisor\b")
-_SIGN = re.compile(
+_FLAGS = lazy(r"\s*[Ff]lags\s*:.*\bhypervisor\b")
+_SIGN = lazy(
     r"\s*(?:ID=|VERSION_ID=|Distributor|Release:|Arch|CPU\(s\)|nproc|Vendor|Socket|Hypervisor|vendor_id|[Ff]lags)"
 )
-_NUMBER = re.compile(r"[0-9]{1,6}")
+_NUMBER = lazy(r"[0-9]{1,6}")
 
 
 def recognise(text: Text) -> bool:

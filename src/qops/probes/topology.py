@@ -6,27 +6,28 @@ from collections.abc import Sequence
 from qops.evidence.gpu import Pair, Path, Topology
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Command, Probe
+from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _MOST_GPUS = 128
 _MOST_RANGES = 8  # in one text
-_GPU = re.compile(r"GPU[0-9]{1,3}", re.ASCII)
-_DEVICE = re.compile(r"(?:GPU|NIC)[0-9]{1,3}|(?:mlx|bnxt|roce|rocep|ib|hfi|irdma|rdma)\w{1,30}", re.ASCII)
-_CELL = re.compile(r"X|NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC", re.ASCII)
-_NUMA = re.compile(r"[0-9]{1,4}(?:[-,][0-9]{1,4}){0,16}", re.ASCII)
-_LEGEND = re.compile(r"\s*(NIC[0-9]{1,3}): +([\w.-]{2,40})\s*", re.ASCII)
+_GPU = lazy(r"GPU[0-9]{1,3}", re.ASCII)
+_DEVICE = lazy(r"(?:GPU|NIC)[0-9]{1,3}|(?:mlx|bnxt|roce|rocep|ib|hfi|irdma|rdma)\w{1,30}", re.ASCII)
+_CELL = lazy(r"X|NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC", re.ASCII)
+_NUMA = lazy(r"[0-9]{1,4}(?:[-,][0-9]{1,4}){0,16}", re.ASCII)
+_LEGEND = lazy(r"\s*(NIC[0-9]{1,3}): +([\w.-]{2,40})\s*", re.ASCII)
 _PATH = r"(NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS)\b"
-_WRITTEN = re.compile(
+_WRITTEN = lazy(
     r"\bGPU ?([0-9]{1,3}) ?(?:<-{1,2}>|-{1,2}>?|–|↔|<=>|to|and|/|,) ?GPU ?([0-9]{1,3}) ?[:=]? ?(?:is |via )?" + _PATH,
     re.ASCII,
 )
-_EVERY = re.compile(
+_EVERY = lazy(
     r"\bGPU ?([0-9]{1,3}) ?(?:\.{2,3}|-|–|to) ?(?:GPU ?)?([0-9]{1,3}) ?[:=]? ?"
     + _PATH
     + r" ?(?:\(?(?:for|between|on|in) )?(?:every|all|each)\b",
     re.ASCII,
 )
-CLUE = re.compile(
+CLUE = lazy(
     r"(?:\bGPU ?[0-9]{1,3}\b.{0,80}?|\b(?:NIC|mlx|bnxt|roce|ib|hfi|irdma|rdma)\w{1,30})\b\W{0,80}?"
     r"\b(?:X|NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC)\b|CPU Affinity",
     re.ASCII,

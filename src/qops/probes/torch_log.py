@@ -11,31 +11,32 @@ from dataclasses import dataclass, field
 from qops.evidence.text import Quote, Text
 from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkerExit, WorkState
 from qops.probes.base import Probe
+from qops.probes.pattern import lazy
 
 KEPT = 5000  # of each kind
 
-_WATCHDOG = re.compile(
+_WATCHDOG = lazy(
     r"Watchdog caught collective operation timeout: WorkNCCL\("
     r"(?P<fields>[^()]{0,300}(?:\([^()]{0,40}\)[^()]{0,100}){0,8})\)(?: ran for (?P<ran>\d{1,12}) milliseconds)?",
     re.ASCII,
 )
-_FIELD = re.compile(r"(?P<name>[A-Za-z()]{2,20})=(?P<value>\[[^\]]{0,80}\]|[^,()\s]{1,40})", re.ASCII)
-_WORK = re.compile(
+_FIELD = lazy(r"(?P<name>[A-Za-z()]{2,20})=(?P<value>\[[^\]]{0,80}\]|[^,()\s]{1,40})", re.ASCII)
+_WORK = lazy(
     r"last enqueued (?:NCCL )?work: (?P<enqueued>-?\d{1,15}),(?: last started (?:NCCL )?work: -?\d{1,15},)?"
     r" last completed (?:NCCL )?work: (?P<completed>-?\d{1,15})",
     re.ASCII | re.IGNORECASE,
 )
-_RANK = re.compile(r"(?:\[|\s)Rank (?P<rank>\d{1,7})\]", re.ASCII)
-_TAG = re.compile(r"\[rank(?P<rank>\d{1,7})\]:", re.ASCII)  # torch's prefix since 2.3
-_GROUP = re.compile(r"\[PG (?:ID \S{1,20} PG GUID )?(?P<group>[^\]]{1,80}?) Rank \d", re.ASCII)
+_RANK = lazy(r"(?:\[|\s)Rank (?P<rank>\d{1,7})\]", re.ASCII)
+_TAG = lazy(r"\[rank(?P<rank>\d{1,7})\]:", re.ASCII)  # torch's prefix since 2.3
+_GROUP = lazy(r"\[PG (?:ID \S{1,20} PG GUID )?(?P<group>[^\]]{1,80}?) Rank \d", re.ASCII)
 
-_TABLE_RANK = re.compile(r"\brank\s{1,12}: (?P<rank>\d{1,7}) \(local_rank: (?P<local>\d{1,5})\)", re.ASCII)
-_TABLE_EXIT = re.compile(r"\bexitcode\s{1,12}: (?P<code>-?\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII)
-_FAILED = re.compile(
+_TABLE_RANK = lazy(r"\brank\s{1,12}: (?P<rank>\d{1,7}) \(local_rank: (?P<local>\d{1,5})\)", re.ASCII)
+_TABLE_EXIT = lazy(r"\bexitcode\s{1,12}: (?P<code>-?\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII)
+_FAILED = lazy(
     r"\bfailed \(exitcode: (?P<code>-?\d{1,5})\) local_rank: (?P<local>\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII
 )
 _ROOT = "Root Cause (first observed failure)"
-_OTHERS = re.compile(r"^\s*(?:\S{1,80}:? ?\|? )?(?:Failures:|={20,})\s*$", re.ASCII)
+_OTHERS = lazy(r"^\s*(?:\S{1,80}:? ?\|? )?(?:Failures:|={20,})\s*$", re.ASCII)
 
 _WORDS = ("Watchdog caught collective", "enqueued work: ", "enqueued NCCL work: ", "local_rank: ")
 

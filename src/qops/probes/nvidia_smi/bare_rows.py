@@ -5,16 +5,15 @@ import re
 from qops.evidence.text import Text
 from qops.probes.nvidia_smi.quantity import bus
 from qops.probes.nvidia_smi.reading import Answer, Reading
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 _LONGEST = 400  # characters of such a row
-_ROW = re.compile(
-    r"(?:([0-9]{1,3}), ?)?(NVIDIA [^,]{2,60}|Tesla [^,]{2,40}|GeForce [^,]{2,40})((?:, ?[^,]{1,60}){1,12})"
-)
-_BUS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]", re.ASCII)
-_DRIVER = re.compile(r"[3-9][0-9]{2}\.[0-9]{2,3}(?:\.[0-9]{2})?", re.ASCII)
-_CAPABILITY = re.compile(r"(?:[3-9]|1[0-9])\.[0-9]", re.ASCII)
-_UUID = re.compile(r"GPU-[0-9a-f]{4,12}[0-9a-f.…*x-]{0,40}", re.ASCII)
+_ROW = lazy(r"(?:([0-9]{1,3}), ?)?(NVIDIA [^,]{2,60}|Tesla [^,]{2,40}|GeForce [^,]{2,40})((?:, ?[^,]{1,60}){1,12})")
+_BUS = lazy(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]", re.ASCII)
+_DRIVER = lazy(r"[3-9][0-9]{2}\.[0-9]{2,3}(?:\.[0-9]{2})?", re.ASCII)
+_CAPABILITY = lazy(r"(?:[3-9]|1[0-9])\.[0-9]", re.ASCII)
+_UUID = lazy(r"GPU-[0-9a-f]{4,12}[0-9a-f.…*x-]{0,40}", re.ASCII)
 
 
 def parse(text: Text) -> Answer:

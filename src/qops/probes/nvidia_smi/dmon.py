@@ -10,12 +10,13 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.quantity import number, size, whole
 from qops.probes.nvidia_smi.reading import Reading
 from qops.probes.nvidia_smi.stamp import seconds
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
-HEADER = re.compile(r"\bgpu +(?:pwr|sm|mem|fb|mclk|pclk|rxpci|gtemp|pviol|sbecc)\b")
+HEADER = lazy(r"\bgpu +(?:pwr|sm|mem|fb|mclk|pclk|rxpci|gtemp|pviol|sbecc)\b")
 
 _PERIOD = 1.0  # seconds
-_VALUE = re.compile(r"-|[0-9]{1,12}(?:\.[0-9]{1,6})?|[0-9:/-]{5,12}", re.ASCII)
+_VALUE = lazy(r"-|[0-9]{1,12}(?:\.[0-9]{1,6})?|[0-9:/-]{5,12}", re.ASCII)
 _COLUMNS = {
     "sm": ("utilization", whole),
     "mem": ("memory_utilization", whole),

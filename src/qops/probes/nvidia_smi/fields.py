@@ -10,6 +10,7 @@ from typing import Any
 
 from qops.probes.nvidia_smi.quantity import REASONS, bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
+from qops.probes.pattern import lazy
 
 Converter = Callable[[str], Any]
 
@@ -93,7 +94,7 @@ _REASON_NAMES = {name: name for _, name in REASONS} | {
 REASON_KEYS = frozenset(
     {"sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"}
 )
-_MASK = re.compile(r"clocks?_(?:event|throttle)_reasons?(?:[._]active)?", re.ASCII)
+_MASK = lazy(r"clocks?_(?:event|throttle)_reasons?(?:[._]active)?", re.ASCII)
 # Keys that are the host's, not a GPU's.
 VERSIONS = {
     "driver_version": "driver",

@@ -11,6 +11,7 @@ from qops.probes.nvidia_smi.fields import Converter, gpu_id
 from qops.probes.nvidia_smi.quantity import bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
 from qops.probes.nvidia_smi.stamp import seconds
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 # Properties of `nvidia-smi --help-query-gpu`, old names beside new ones.
@@ -54,13 +55,13 @@ COLUMNS: dict[str, tuple[str, Converter]] = {
     "addressing_mode": ("addressing_mode", word),
 }
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
-_REASON = re.compile(r"clocks_(?:event|throttle)_reasons\.([a-z_]{2,40})")
+_REASON = lazy(r"clocks_(?:event|throttle)_reasons\.([a-z_]{2,40})")
 _OTHER = ("index", "timestamp", "driver_version", "count", "pid", "process_name", "used_memory", "used_gpu_memory")
 _KNOWN = frozenset(COLUMNS) | frozenset(_REASONS) | frozenset(_OTHER)
-_ASKED = re.compile(r"--query-(gpu|compute-apps)[= ]([a-z0-9_.,]{2,2000})")
+_ASKED = lazy(r"--query-(gpu|compute-apps)[= ]([a-z0-9_.,]{2,2000})")
 _MOST_COLUMNS = 200
-_FAILED = re.compile(r"No devices|NVIDIA-SMI has failed|Failed to initialize|Unable to determine|Field \"")
-CLUE = re.compile(
+_FAILED = lazy(r"No devices|NVIDIA-SMI has failed|Failed to initialize|Unable to determine|Field \"")
+CLUE = lazy(
     r"--query-(?:gpu|compute-apps)[= ]|\b(?:"
     + "|".join(re.escape(name) for name in sorted(_KNOWN) if "." in name or "_" in name)
     + r")\b|\bclocks_(?:event|throttle)_reasons\.|(?:^|, ?)(?:index|name|uuid|pstate|timestamp|count|pid)(?:,|$)",

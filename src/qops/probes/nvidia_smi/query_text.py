@@ -8,13 +8,14 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.fields import SECTIONS, key_of, of_gpu, of_host
 from qops.probes.nvidia_smi.quantity import bus, size, whole, word
 from qops.probes.nvidia_smi.reading import UNKNOWN, Answer, Reading
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
-_GPU = re.compile(r" {0,8}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*", re.ASCII)
-_PAIR = re.compile(r"( *)(\S[^:=|{}<>\"]{0,58}?) *[:=] (.{1,300})", re.ASCII)
-_HEADING = re.compile(r"( *)([A-Z][\w. /]{1,50}?) *:? *", re.ASCII)
-_LOG = re.compile(r"=+NVSMI LOG=+")
-CLUE = re.compile(r"NVSMI LOG|Attached GPUs|^\W*GPU 0[0-9A-Fa-f]{3,7}:[0-9A-Fa-f]{2}:", re.ASCII)
+_GPU = lazy(r" {0,8}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*", re.ASCII)
+_PAIR = lazy(r"( *)(\S[^:=|{}<>\"]{0,58}?) *[:=] (.{1,300})", re.ASCII)
+_HEADING = lazy(r"( *)([A-Z][\w. /]{1,50}?) *:? *", re.ASCII)
+_LOG = lazy(r"=+NVSMI LOG=+")
+CLUE = lazy(r"NVSMI LOG|Attached GPUs|^\W*GPU 0[0-9A-Fa-f]{3,7}:[0-9A-Fa-f]{2}:", re.ASCII)
 
 
 def parse(text: Text) -> list[Answer]:

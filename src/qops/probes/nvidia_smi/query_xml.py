@@ -1,6 +1,5 @@
 """`nvidia-smi -q -x`, also when it is cut off: what was complete before the end is kept."""
 
-import re
 from xml.etree.ElementTree import ParseError as XmlError
 
 from defusedxml.common import DefusedXmlException
@@ -12,8 +11,9 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.fields import of_gpu, of_host
 from qops.probes.nvidia_smi.quantity import bus, size, whole
 from qops.probes.nvidia_smi.reading import Answer, Reading
+from qops.probes.pattern import lazy
 
-_START = re.compile(r"<!DOCTYPE nvidia_smi_log|<nvidia_smi_log>|<gpu id=")
+_START = lazy(r"<!DOCTYPE nvidia_smi_log|<nvidia_smi_log>|<gpu id=")
 _END = "</nvidia_smi_log>"
 _DEEPEST = 40  # elements; the real log has 6 levels
 

@@ -3,8 +3,10 @@
 import calendar
 import re
 
+from qops.probes.pattern import lazy
+
 # 2026/11/30 10:16:33.163 in CSV; 20261130 10:16:33 or only 10:16:33 in dmon -o DT.
-_STAMP = re.compile(
+_STAMP = lazy(
     r"(?:([0-9]{4})[/-]?([0-9]{2})[/-]?([0-9]{2})[ T]+)?([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,6})?)", re.ASCII
 )
 

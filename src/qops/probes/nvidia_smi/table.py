@@ -7,32 +7,33 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.fields import of_host
 from qops.probes.nvidia_smi.quantity import bus, number, size, whole, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
+from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 _WIDEST = 200  # characters; the table is 91 wide
 
-_HEAD = re.compile(r"NVIDIA-SMI +[0-9][\w.]*")
+_HEAD = lazy(r"NVIDIA-SMI +[0-9][\w.]*")
 # 580 prints "Driver Version", 610 prints "KMD Version" and "CUDA UMD Version".
-_VERSION = re.compile(r"((?:Driver|KMD|CUDA|CUDA UMD) Version): *([0-9.]{1,20})")
-_FIRST = re.compile(
+_VERSION = lazy(r"((?:Driver|KMD|CUDA|CUDA UMD) Version): *([0-9.]{1,20})")
+_FIRST = lazy(
     r"[|#\s]*([0-9]{1,3}) +(\S.{0,40}?) +(On|Off|N/A|TCC|WDDM|MCDM) *\| *"
     r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +(?:On|Off|N/A) *\| *(\S+)",
     re.ASCII,
 )
-_SECOND = re.compile(
+_SECOND = lazy(
     r"[|#\s]*(?:N/A|ERR!|[0-9]{1,3} ?%|Unknown) +(N/A|ERR!|[0-9]{1,3} ?C) +(P[0-9]{1,2}|N/A|ERR!|Unknown) +"
     r"(\S{1,12}) */ *(\S{1,12}) *\|([^|]{1,60})\|\s*([0-9]{1,3} ?%|N/A|ERR!)",
     re.ASCII,
 )
-_PROCESSES = re.compile(r"\| +Processes: +")
-_NONE = re.compile(r"\| +No running processes found")
-_PROCESS = re.compile(
+_PROCESSES = lazy(r"\| +Processes: +")
+_NONE = lazy(r"\| +No running processes found")
+_PROCESS = lazy(
     r"[|#\s]*([0-9]{1,3}) +(?:(?:N/A|[0-9]{1,3}) +(?:N/A|[0-9]{1,3}) +)?([0-9]{1,10}) +([CGM](?:\+[CGM])?) +"
     r"(\S[^|]{0,120}?)(?: +([0-9]{1,8}MiB|N/A))? *\|",
     re.ASCII,
 )
-_PLAIN_ID = re.compile(r"GPU ([0-9]{1,3}): ([^()]{1,100}?) \(UUID: (GPU-[^)]{0,60})\)", re.ASCII)
-CLUE = re.compile(
+_PLAIN_ID = lazy(r"GPU ([0-9]{1,3}): ([^()]{1,100}?) \(UUID: (GPU-[^)]{0,60})\)", re.ASCII)
+CLUE = lazy(
     r"NVIDIA-SMI +[0-9]|\(UUID: GPU-|Processes: +|No running processes found|"
     r"(?:^|[|#])\s*(?:[0-9]{1,3} |[0-9]{1,3} ?%|N/A|ERR!|Unknown).*\|",
     re.ASCII,
