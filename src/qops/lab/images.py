@@ -171,7 +171,7 @@ def _debootstrap(docker: Docker, base: Base, root: Path, log: Path, say: Say) ->
         f"--include={packages}",
         base.suite,
         str(root),
-        mirror.debian(),
+        *filter(None, [mirror.debian()]),
     ]
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-DEFAULT = "http://deb.debian.org/debian"
-
 # debootstrap fetches over these; suites as Debian itself names them, or their code names
 _SCHEMES = ("http://", "https://", "file:/")
 _SUITES = frozenset({"bullseye", "bookworm", "trixie", "forky", "sid", "oldstable", "stable", "testing", "unstable"})
@@ -30,8 +28,8 @@ class Source:
 
 
 def debian(apt: Path = Path("/etc/apt")) -> str:
-    """Return the mirror that apt uses for Debian itself, or Debian's own."""
-    return next((source.uri.rstrip("/") for source in sources(apt) if source.is_debian), DEFAULT)
+    """Return the mirror that apt uses for Debian itself; "" where it uses none, so that debootstrap takes its own."""
+    return next((source.uri.rstrip("/") for source in sources(apt) if source.is_debian), "")
 
 
 def sources(apt: Path) -> Iterator[Source]:

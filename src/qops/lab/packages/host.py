@@ -39,5 +39,7 @@ def files(place: Place, base: Base) -> Iterator[tuple[str, bytes]]:
     yield KEYRING, signing.public_key(place)
     yield "/etc/apt/sources.list.d/qops-lab.sources", sources.encode()
     yield "/etc/apt/sources.list", b"# see sources.list.d\n"
-    switched_off = _MIRROR.format(mirror=mirror.debian(), suite=base.suite)
-    yield "/etc/apt/sources.list.d/debian.sources", switched_off.encode()
+    archive = mirror.debian()
+    if archive:
+        switched_off = _MIRROR.format(mirror=archive, suite=base.suite)
+        yield "/etc/apt/sources.list.d/debian.sources", switched_off.encode()
