@@ -104,3 +104,20 @@ class CudaResults(Struct, frozen=True):
     """All such numbers."""
 
     results: tuple[CudaResult, ...] = field(default_factory=tuple)
+
+
+class Cgroup(Struct, frozen=True):
+    """The memory cgroup of a process. Sizes in bytes; -1: no limit; None: not said."""
+
+    pid: int
+    path: str
+    quote: Quote
+    limit: int | None = None
+    used: int | None = None
+    oom_kills: int | None = None  # processes that the kernel killed at this limit since the cgroup was made
+
+
+class Cgroups(Struct, frozen=True):
+    """The cgroups of the GPU processes."""
+
+    cgroups: tuple[Cgroup, ...]

@@ -1,6 +1,7 @@
 """One module per source of evidence: what is asked, and a total parser for the answer."""
 
 from qops.probes import (
+    cgroups,
     containers,
     cpu_frequency,
     cuda_libraries,
@@ -68,6 +69,7 @@ ALL: tuple[Probe, ...] = (
     shared_memory.PROBE,
     memory.PROBE,
     processes.PROBE,
+    cgroups.PROBE,
     environment.PROBE,
     cuda_libraries.PROBE,
     containers.PROBE,

@@ -1,4 +1,4 @@
-from judging import causes, outcomes
+from judging import causes, diagnose, outcomes
 
 from qops.rule import Confidence, Found, RuledOut
 from qops.rules.host.host_oom_killer import host_oom_killer
@@ -67,3 +67,10 @@ def test_ruled_out_when_driver_ran_out_first() -> None:
 
 def test_nothing_seen_gives_no_finding() -> None:
     assert not outcomes(host_oom_killer, {})
+
+
+def test_a_count_in_the_cgroup_is_a_warning_and_no_verdict() -> None:
+    cgroup = "== cgroup of pid 41: /system.slice/vllm.service\nmemory.max 34359738368\noom_kill 2\n"
+    (one,) = diagnose({"cgroups.txt": cgroup}).findings
+    assert (one.cause, one.role, one.severity) == ("host-oom-killer", "contributing", "warning")
+    assert diagnose({"cgroups.txt": cgroup.replace("oom_kill 2", "oom_kill 0")}).findings == ()

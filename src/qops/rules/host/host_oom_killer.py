@@ -6,7 +6,8 @@ from qops.data.messages import kernel
 from qops.evidence.container import Containers
 from qops.evidence.kernel import KernelLog, Memory
 from qops.evidence.message import Logs, quotes
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.evidence.process import Cgroups
+from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
 
 @rule(
@@ -21,14 +22,28 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
     ),
 )
 def host_oom_killer(
-    logs: Logs, log: KernelLog | None, containers: Containers | None, memory: Memory | None
+    logs: Logs,
+    log: KernelLog | None,
+    containers: Containers | None,
+    memory: Memory | None,
+    cgroups: Cgroups | None,
 ) -> Iterator[Found | RuledOut]:
     """The kernel killed a process for memory."""
     kills = log.oom_kills if log else ()
     hits = logs.find(kernel.OOM_KILL)
     boxes = tuple(c for c in (containers.containers if containers else ()) if c.oom_killed)
     said = logs.find(kernel.CONTAINER_OOM)
+    counted = tuple(c for c in (cgroups.cgroups if cgroups else ()) if c.oom_kills)
     if not kills and not hits and not boxes and not said:
+        if counted:
+            yield Found(
+                subject=f"cgroup of pid {counted[0].pid}",
+                message=f"the kernel killed {counted[0].oom_kills} processes at its memory limit since it was made",
+                evidence=tuple(c.quote for c in counted[:2]),
+                confidence=Confidence.LIKELY,
+                severity=Severity.WARNING,
+                role=Role.CONTRIBUTING,  # when it was, and whether it mattered, the count does not say
+            )
         return
     driver = logs.find(kernel.NO_MEMORY_NVRM)
     if driver:
@@ -49,6 +64,7 @@ def host_oom_killer(
             *(quotes(hits, 2) if not kills else ()),
             *(b.quote for b in boxes[:1]),
             *quotes(said, 1),
+            *(c.quote for c in counted[:1]),
             *((memory.quote,) if memory and not limited else ()),
         ),
         confidence=Confidence.CERTAIN,
