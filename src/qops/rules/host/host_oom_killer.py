@@ -30,7 +30,8 @@ def host_oom_killer(
 ) -> Iterator[Found | RuledOut]:
     """The kernel killed a process for memory."""
     kills = log.oom_kills if log else ()
-    hits = logs.find(kernel.OOM_KILL)
+    counters = {c.quote.source for c in cgroups.cgroups} if cgroups else set()
+    hits = [h for h in logs.find(kernel.OOM_KILL) if h.quote.source not in counters]
     boxes = tuple(c for c in (containers.containers if containers else ()) if c.oom_killed)
     said = logs.find(kernel.CONTAINER_OOM)
     counted = tuple(c for c in (cgroups.cgroups if cgroups else ()) if c.oom_kills)
