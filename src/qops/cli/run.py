@@ -21,7 +21,13 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        error.show(sys.stderr)
+        context = getattr(error, "ctx", None)
+        message = error.format_message()
+        _say(
+            "error",
+            message[:1].lower() + message[1:].rstrip("."),
+            f"see {context.command_path} --help" if context else "",
+        )
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)  # noqa: T201
