@@ -155,20 +155,24 @@ def test_no_more_than_ten_hosts_at_once(sshd: Sshd, monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_keeps_what_there_is_and_ends_what_hangs_on_the_hosts(hosts: str) -> None:
     word = f"64.{os.getpid()}"
     code = (
-        "import sys; from qops import probes; from qops.probes import system; from qops.probes.base import *; "
+        # A runner that was started in the background hands SIGINT down as ignored.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from qops import probes; from qops.probes import system; from qops.probes.base import *; "
         f"asks = (*system.PROBE.asks, Command(('sleep', '{word}'), '', timeout=60)); "
         "probes.ALL = (Probe('system', system.PROBE.makes, system.PROBE.parse, system.PROBE.recognise, asks),); "
         "from qops.cli import main; main()"
     )
     arguments = ["diagnose", "-i", hosts, "-l", "gpu", "--seconds", "60", "--format", "json", *SELECTED]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("looking at 2 hosts")  # said after two seconds
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    ) as process:
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("looking at 2 hosts")  # said after two seconds
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == INTERRUPTED, err
     for host in json.loads(out)["hosts"]:
         assert host["verdict"] == "undetermined"
