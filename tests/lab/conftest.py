@@ -38,9 +38,10 @@ def _base() -> Base:
     return next((base for base in bases if images.present(Docker(), base)), usual)
 
 
-@pytest.fixture(autouse=True)
-def _lab_is_possible(request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("lab") and (why := _why_not()):
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the lab before its fixtures, of whatever scope, ask for Docker."""
+    if item.get_closest_marker("lab") and (why := _why_not()):
         pytest.skip(why)
 
 
