@@ -1,16 +1,15 @@
 """Every text, scanned once for every message that `qops.data.messages` knows."""
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate
 
 from qops.data.messages import ALL
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
 from qops.probes.pattern import lazy
+from qops.probes.scan import places
 
 WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line
 MOST_IN_LINE = 16  # places in one long line at which one message is searched for
@@ -35,14 +34,10 @@ def candidates(text: Text) -> Iterator[tuple[int, int, str]]:
 
     The offset counts the bytes of the line in lower case; that is its place in a line of plain ASCII.
     """
-    from qops.probes.scan import automaton
-
     literals = tuple(_by_literal())
     lowered = [_lowered(line).encode() for line in text.lines]
-    starts = list(accumulate((len(line) + 1 for line in lowered), initial=0))
-    for literal, position in automaton(literals)(b"\n".join(lowered)):
-        index = bisect_right(starts, position) - 1
-        yield index, position - starts[index], literals[literal]
+    for index, offset, literal in places(lowered, literals):
+        yield index, offset, literals[literal]
 
 
 def _lowered(line: str) -> str:
