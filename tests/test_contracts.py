@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from qops import probes
+from qops import plans, probes
 from qops.cli.group import COMMANDS, qops
 from qops.data import messages
 from qops.rule import Role, Rule, Severity
@@ -131,11 +131,14 @@ def test_messages_are_unique_used_and_found_by_their_literals() -> None:
     assert unused == []
 
 
-def test_each_evidence_type_is_made_by_one_probe_and_used_by_a_rule() -> None:
+def test_each_evidence_type_is_made_by_one_probe_and_used_by_a_rule_or_a_plan() -> None:
     made = [p.makes for p in probes.ALL]
     assert len(set(made)) == len(made)
     used = {t for r in ALL for _, t in (*r.needs, *r.wants)}
-    assert [p.name for p in probes.ALL if p.makes not in used] == []
+    planned = {kind for plan in plans.ALL for kind in plan.kinds}
+    assert [p.name for p in probes.ALL if p.makes not in used | planned] == []
+    # What only a plan needs costs a diagnosis no time.
+    assert [p.name for p in probes.ALL if p.families and p.makes not in used] == []
 
 
 def test_every_question_says_why_and_has_a_limit() -> None:

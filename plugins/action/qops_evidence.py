@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import typing as t
 
 from ansible.errors import AnsibleActionFail
@@ -53,25 +52,16 @@ class ActionModule(ActionBase):
                 "sampled": {"type": "bool", "default": False},
             }
         )
-        # Ansible keeps the task in context variables, which the collecting threads do not inherit.
-        context = contextvars.copy_context()
         host = str((task_vars or {}).get("inventory_hostname", "host"))
         try:
-            found = bridge.look(
+            found = bridge.look_by_name(
                 host,
-                lambda command: context.run(self._shell, command),
+                bridge.shell_of(self),
                 [str(kind) for kind in options["kinds"]],
                 seconds=options["seconds"],
                 sampled=options["sampled"],
             )
         except QopsError as error:
             raise AnsibleActionFail(f"{error.message}. {error.hint}") from error
-        result.update(changed=False, ansible_facts={"qops_evidence": found})
+        result.update(changed=False, ansible_facts={"qops_evidence": bridge.facts(found)})
         return result
-
-    def _shell(self, command: str) -> tuple[int, str, str]:
-        # Standard input that is not empty keeps ssh from making a terminal, which would mix the two outputs.
-        become = self._connection.become
-        piped = self._connection.has_pipelining and (become is None or become.pipelining)
-        done = self._low_level_execute_command(command, sudoable=True, in_data=b"\n" if piped else None)
-        return done["rc"], done["stdout"], done["stderr"]

@@ -38,10 +38,15 @@ class _Question:
 
     @property
     def source(self) -> str:
-        if isinstance(self.ask, Command):
-            told = shlex.join(self.ask.argv)
-            return self.ask.name or (f"{self.probe} script" if "\n" in told or len(told) > 200 else told)
-        return self.ask.path
+        return source(self.ask, self.probe)
+
+
+def source(ask: Ask, probe: str) -> str:
+    """Return how the answer to `ask`, of the probe of that name, is quoted."""
+    if not isinstance(ask, Command):
+        return ask.path
+    told = shlex.join(ask.argv)
+    return ask.name or (f"{probe} script" if "\n" in told or len(told) > 200 else told)
 
 
 def _questions(known: Sequence[Probe]) -> list[_Question]:

@@ -1,6 +1,7 @@
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playing import HOSTS, facts
@@ -11,7 +12,9 @@ from qops.errors import UsageError
 from qops.evidence.gpu import Gpus
 from qops.evidence.kernel import Hugepages, Sysctls
 from qops.evidence.text import Gaps
+from qops.probes.base import Ask, Command, Read
 from qops.recording import recorded
+from qops.transports.base import Completed
 
 RECORDED = Path(__file__).parent.parent / "hosts/h200x2"
 
@@ -70,21 +73,63 @@ def test_nothing_is_asked_after_stop(host: bridge.AnsibleTransport) -> None:
 
 
 def test_looking_gives_only_what_was_wanted() -> None:
-    found = bridge.look("here", shell, ["Sysctls", "Hugepages"], seconds=20)
-    assert set(found) == {"Sysctls", "Hugepages", "Gaps"}
-    assert "fs.file-max" in found["Sysctls"]["values"]
+    found = bridge.look_by_name("here", shell, ["Sysctls", "Hugepages"], seconds=20)
+    assert set(found) == {Sysctls, Hugepages, Gaps}
+    assert "fs.file-max" in found[Sysctls].values
 
 
 def test_a_kind_that_does_not_exist() -> None:
     with pytest.raises(UsageError, match="no such kind of evidence: Gpu"):
-        bridge.look("here", shell, ["Gpu"], seconds=1)
+        bridge.look_by_name("here", shell, ["Gpu"], seconds=1)
 
 
-def test_questions_are_put_once() -> None:
-    for probe in bridge.KINDS.values():
-        for ask in probe.asks:
-            once = bridge._once(ask)
-            assert once is None or len(getattr(once, "samples", (0.0,))) == 1
+class TestBatch:
+    """Many questions in one round trip."""
+
+    def ask(self, *asks: Ask, seconds: float = 20) -> tuple[Completed, ...]:
+        trips: list[str] = []
+
+        def counted(script: str) -> tuple[int, str, str]:
+            trips.append(script)
+            return shell(script)
+
+        done = bridge.AnsibleTransport("here", counted).batch(asks, seconds=seconds)
+        assert len(trips) == 1
+        return done
+
+    def test_each_has_its_own_outcome(self, tmp_path: Path) -> None:
+        odd = tmp_path / "it's odd"
+        odd.write_bytes(b"\x80\xff\x00line\nno end")
+        done = self.ask(
+            Command(("sh", "-c", "echo 'a  b'; echo wrong >&2; exit 3"), ""),
+            Read(str(odd), ""),
+            Command(("no-such-program",), ""),
+            Read(str(tmp_path / "none"), ""),
+            Command(("cat",), ""),
+        )
+        assert [(d.status, d.failure) for d in done] == [(3, ""), (0, ""), (127, ""), (1, "missing"), (0, "")]
+        assert [d.stdout for d in done] == [b"a  b\n", b"\x80\xff\x00line\nno end", b"", b"", b""]
+        assert done[0].stderr == b"wrong\n"
+        assert b"no-such-program" in done[2].stderr
+
+    def test_one_that_hangs_costs_its_own_time_and_no_answer_of_another(self) -> None:
+        slow, quick = self.ask(Command(("sleep", "60"), "", timeout=1), Command(("echo", "here"), ""))
+        assert (slow.failure, quick.stdout) == ("timeout", b"here\n")
+
+    def test_none_is_begun_after_the_end(self) -> None:
+        first, second = self.ask(Command(("sleep", "2"), ""), Command(("echo", "late"), ""), seconds=1)
+        assert (first.status, second.failure) == (0, "timeout")
+
+    def test_what_prints_marks_of_its_own_confuses_nothing(self) -> None:
+        lines = "qops-0000000000000000 1 0 0"
+        first, second = self.ask(Command(("printf", "\n%s\n", lines), ""), Command(("echo", "two"), ""))
+        assert (first.stdout, second.stdout) == (f"\n{lines}\n".encode(), b"two\n")
+
+    def test_a_host_without_an_answer_has_answered_nothing(self) -> None:
+        done = bridge.AnsibleTransport("here", lambda script: (1, "motd\n", "no shell")).batch(
+            [Command(("true",), "")], seconds=5
+        )
+        assert done[0].failure == "timeout"
 
 
 @pytest.mark.parametrize("case", ["", "cases/hang_missing_rank", "cases/hang_watchdog", "cases/stopped", "cases/sizes"])
@@ -93,11 +138,6 @@ def test_evidence_survives_the_way_through_facts(case: str) -> None:
     seen = observe([text for one in recorded(paths) for text in one.texts])
     assert Gpus in seen
     assert bridge.evidence(bridge.plain(bridge.facts(seen))) == seen
-
-
-@pytest.mark.parametrize("hardware", HOSTS)
-def test_the_class_of_a_host(hardware: str) -> None:
-    assert bridge.FILTERS["qops_hardware_class"](facts(hardware))["value"] == hardware
 
 
 def test_what_is_no_evidence_is_refused() -> None:
@@ -109,30 +149,60 @@ def test_facts_of_a_newer_qops_are_passed_over() -> None:
     assert bridge.evidence({"FromTheFuture": {}}) == {Gaps: Gaps()}
 
 
+def _seen(hardware: str) -> dict[type, Any]:
+    return bridge.evidence(facts(hardware))
+
+
+@pytest.mark.parametrize("hardware", HOSTS)
+def test_the_class_of_a_host(hardware: str) -> None:
+    assert bridge.planned("host_tuning", _seen(hardware), {})["hardware_class"] == hardware
+
+
 def test_a_plan_says_what_differs_and_what_was_chosen() -> None:
-    plan = bridge.FILTERS["qops_host_tuning"](facts("hgx"), "", {"vm.swappiness": 60, "cpu.governor": "auto"})
-    assert (plan["differs"], plan["unseen"]) == (True, [])
-    assert plan["intent"] == '{"qops_role": "host_tuning", "hardware_class": "", "settings": {"vm.swappiness": "60"}}'
+    plan = bridge.planned("host_tuning", _seen("hgx"), {"swappiness": 60, "governor": "auto"})
+    assert (plan["differs"], plan["failed"], plan["manage"]) == (True, [], True)
+    assert plan["intent"] == (
+        '{"qops_role": "host_tuning", "hardware_class": "", "settings": {"vm.swappiness": "60"}}\n'
+    )
     assert any("there is no cpufreq" in line for line in plan["report"])
 
 
+def test_a_host_of_no_known_class_is_not_touched() -> None:
+    seen = {Gaps: Gaps()}
+    plan = bridge.planned("host_tuning", seen, {})
+    assert "no NVIDIA GPU was seen" in plan["failed"][0]
+    assert bridge.planned("host_tuning", seen, {"manage": False})["failed"] == []
+
+
+def test_what_was_not_seen_stops_a_role() -> None:
+    seen = _seen("rtxpro")
+    del seen[Hugepages]
+    assert bridge.planned("host_tuning", seen, {})["failed"] == ["could not be read: hugepages.enabled"]
+
+
+def test_a_role_without_a_plan() -> None:
+    with pytest.raises(UsageError, match="no plan for the role 'toaster'"):
+        bridge.role_plan("toaster")
+
+
 def test_judging_finds_drift_and_says_what_was_not_seen() -> None:
-    seen = facts("rtxpro")
-    judged = bridge.FILTERS["qops_judge"](seen, ["HST060", "HST061", "HST062", "HST063"])
+    seen = _seen("rtxpro")
+    judged = bridge.judged(bridge.rules(["HST060", "HST061", "HST062", "HST063"]), seen)
     assert sorted(line[:6] for line in judged["findings"]) == ["HST060", "HST061", "HST062", "HST063"]
-    del seen["Hugepages"]
-    assert bridge.FILTERS["qops_judge"](seen, ["HST063"])["unknown"] == ["HST063: Hugepages was not seen"]
+    del seen[Hugepages]
+    assert bridge.judged(bridge.rules(["HST063"]), seen)["unknown"] == ["HST063: Hugepages was not seen"]
 
 
 def test_judging_by_a_rule_that_does_not_exist() -> None:
     with pytest.raises(UsageError, match="no such rule: HST999"):
-        bridge.FILTERS["qops_judge"]({}, ["HST999"])
+        bridge.rules(["HST999"])
 
 
 def test_judging_by_the_class_that_the_inventory_names() -> None:
-    plain = {**facts("hgx"), "Gpus": bridge.facts({Gpus: Gpus()})["Gpus"]}
-    assert bridge.FILTERS["qops_judge"](plain, ["HST062"])["findings"] == []
-    assert bridge.FILTERS["qops_judge"](plain, ["HST062"], "hgx")["findings"] != []
+    seen = {**_seen("hgx"), Gpus: Gpus()}
+    rules = bridge.rules(["HST062"])
+    assert bridge.judged(rules, seen)["findings"] == []
+    assert bridge.judged(rules, seen, "hgx")["findings"] != []
 
 
 def test_types_by_name() -> None:
@@ -143,4 +213,4 @@ def test_types_by_name() -> None:
 @pytest.mark.parametrize("value", ["True", "-1", "", "²", "10 20"])
 def test_a_choice_that_is_no_number_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="swappiness cannot be"):
-        bridge.FILTERS["qops_host_tuning"](facts("hgx"), "", {"vm.swappiness": value})
+        bridge.planned("host_tuning", _seen("hgx"), {"swappiness": value})

@@ -12,26 +12,118 @@ def _print(expression: str) -> dict[str, object]:
 
 def test_filters_take_lazy_and_tagged_values(tmp_path: Path) -> None:
     """The evidence and the choices are templates of templates, as they come from an inventory."""
-    variables = {
-        "given": facts("hgx"),
-        "lazy": "{{ given }}",
-        "swap": 5,
-        "chosen": {"vm.swappiness": "{{ swap }}", "cpu.governor": "auto"},
-        "codes": ["HST06{{ 1 }}", "HST062"],
-        "class_of_inventory": "{{ 'sp' ~ 'ark' }}",
-    }
-    tasks = [
-        _print("lazy | qops_hardware_class"),
-        _print("lazy | qops_hardware_class(class_of_inventory)"),
-        _print("(lazy | qops_host_tuning('', chosen)).report"),
-        _print("(lazy | qops_judge(codes)).findings"),
-    ]
+    variables = {"given": facts("hgx"), "lazy": "{{ given }}", "class_of_inventory": "{{ 'sp' ~ 'ark' }}"}
+    tasks = [_print("lazy | qops_hardware_class"), _print("lazy | qops_hardware_class(class_of_inventory)")]
     status, output = play(tmp_path, tasks, variables)
     assert status == 0, output
     assert "value: hgx" in output
     assert "value: spark" in output
-    assert "vm.swappiness = 5 (was 60): the inventory says so" in output
+
+
+def test_a_plan_takes_the_roles_variables_lazy_as_they_are(tmp_path: Path) -> None:
+    variables = {
+        "swap": 5,
+        "host_tuning_swappiness": "{{ swap }}",
+        "host_tuning_governor": "leave",
+        "qops_hardware_class": "{{ 'sp' ~ 'ark' }}",
+    }
+    tasks = [{"name": "Plan", "qops_plan": {"role": "host_tuning"}, "register": "plan"}, _print("plan.report")]
+    folder = tmp_path / "root/proc/sys/vm"
+    folder.mkdir(parents=True)
+    (folder / "swappiness").write_text("33\n")
+    _, output = play(tmp_path, tasks, variables, "--check", env={"QOPS_ROOT": str(tmp_path / "root")})
+    assert "vm.swappiness = 5 (was 33): the inventory says so" in output, output
+    assert "changed=0" in output
+
+
+def test_a_plan_of_a_host_without_gpus_fails_with_what_to_do(tmp_path: Path) -> None:
+    status, output = play(tmp_path, [{"name": "Plan", "qops_plan": {"role": "host_tuning"}}], {})
+    assert status == 2
+    assert "Set qops_hardware_class for this host if you know better" in output
+    off = {"host_tuning_manage": "no"}
+    status, output = play(tmp_path, [{"name": "Plan", "qops_plan": {"role": "host_tuning"}}], off)
+    assert status == 0, output
+
+
+def test_judging_by_the_rules_of_a_role(tmp_path: Path) -> None:
+    folder = tmp_path / "root/proc/sys/vm"
+    folder.mkdir(parents=True)
+    (folder / "swappiness").write_text("60\n")
+    (tmp_path / "root/proc/meminfo").write_text("MemTotal:  131072000 kB\nSwapTotal:   8388604 kB\n")
+    tasks = [{"name": "Judge", "qops_verify": {"rules": ["HST06{{ 1 }}"]}}]
+    here = {"QOPS_ROOT": str(tmp_path / "root")}
+    status, output = play(tmp_path, tasks, {"qops_hardware_class": "hgx"}, env=here)
+    assert status == 2
     assert "HST061 swappiness-too-high: vm.swappiness is 60 and should be 1" in output
+    (folder / "swappiness").write_text("1\n")
+    status, output = play(tmp_path, tasks, {"qops_hardware_class": "hgx"}, env=here)
+    assert status == 0, output
+
+
+class TestFiles:
+    """Files that are compared in one round trip."""
+
+    def files(self, folder: Path) -> list[dict[str, object]]:
+        own = {"owner": "{{ lookup('pipe', 'id -un') }}", "group": "{{ lookup('pipe', 'id -gn') }}"}
+        return [
+            {"dest": f"{folder}/made", "state": "directory", **own},
+            {"dest": f"{folder}/made/a file", "content": "one {{ 1 + 1 }}\nümläut\n", "mode": "0600", **own},
+            {"dest": f"{folder}/made/link", "state": "link", "src": "a file"},
+            {"dest": f"{folder}/gone", "state": "absent"},
+            {"dest": f"{folder}/kept", "content": "new", "once": True, **own},
+        ]
+
+    def run(self, folder: Path, tmp_path: Path, *options: str) -> tuple[int, str]:
+        tasks = [
+            {"name": "Write", "qops_files": {"files": self.files(folder)}, "register": "done"},
+            _print("done.changed_files | map('basename') | join('+')"),
+        ]
+        return play(tmp_path, tasks, {}, *options)
+
+    def test_what_differs_is_written_once(self, tmp_path: Path) -> None:
+        folder = tmp_path / "it's here"
+        folder.mkdir()
+        (folder / "gone").write_text("old")
+        (folder / "kept").write_text("mine")
+        status, output = self.run(folder, tmp_path, "--check", "--diff")
+        assert status == 0, output
+        assert "made+a file+link+gone" in output
+        assert "+one 2" in output
+        assert sorted(p.name for p in folder.iterdir()) == ["gone", "kept"]  # check mode wrote nothing
+        status, output = self.run(folder, tmp_path)
+        assert status == 0, output
+        made = folder / "made/a file"
+        assert (made.read_text(encoding="utf-8"), made.stat().st_mode & 0o777) == ("one 2\nümläut\n", 0o600)
+        assert (folder / "made/link").readlink() == Path("a file")
+        assert not (folder / "gone").exists()
+        assert (folder / "kept").read_text() == "mine"
+        status, output = self.run(folder, tmp_path)
+        assert status == 0, output
+        assert "changed=0" in output
+        made.chmod(0o644)
+        status, output = self.run(folder, tmp_path)
+        assert "changed=1" in output
+        assert made.stat().st_mode & 0o777 == 0o600
+
+    def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(self, tmp_path: Path) -> None:
+        folder = tmp_path / "here"
+        (folder / "made").mkdir(parents=True)
+        (folder / "precious").write_text("precious")
+        (folder / "made/a file").symlink_to(folder / "precious")
+        status, output = self.run(folder, tmp_path)
+        assert status == 0, output
+        assert (folder / "precious").read_text() == "precious"
+        assert not (folder / "made/a file").is_symlink()
+
+    def test_what_is_wrong_with_a_file_is_said(self, tmp_path: Path) -> None:
+        for files, told in (
+            ([{"dest": "/x", "contents": "y"}], "no such option: contents"),
+            ([{"dest": "/x"}], "neither content, template nor file"),
+            ([{"dest": "/proc/none/x", "content": "y"}], "/proc/none/x"),
+        ):
+            status, output = play(tmp_path, [{"name": "Write", "qops_files": {"files": files}}], {})
+            assert status == 2
+            assert told in output
 
 
 def test_an_error_of_a_filter_is_one_sentence(tmp_path: Path) -> None:

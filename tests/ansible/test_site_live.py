@@ -69,7 +69,7 @@ def test_the_first_run_sets_and_the_second_changes_nothing(lab: Qops) -> None:
     assert status == 0, output
     assert set(_changed(output)) == {"spark-1", "rtx5090-1"}
     assert all(_changed(output).values())
-    assert "kernel.sched_migration_cost_ns not set, this kernel does not have it" in " ".join(output.split())
+    assert "kernel.sched_migration_cost_ns not set, this host does not have it" in " ".join(output.split())
     assert _on(lab, "rtx5090-1", SWAPPINESS) == "10"
     assert _on(lab, "rtx5090-1", GOVERNORS) == "performance"
     assert _on(lab, "rtx5090-1", HUGEPAGES) == "always [madvise] never"

@@ -3,7 +3,8 @@ from msgspec.structs import replace
 
 from qops.derive import host_tuning
 from qops.derive.hardware_class import HardwareClass
-from qops.derive.host_tuning import KEYS, Setting, State, plan
+from qops.derive.host_tuning import KEYS, plan
+from qops.derive.setting import Setting, State
 from qops.errors import UsageError
 from qops.evidence.kernel import CpuFrequency, Hugepages, Sysctls
 
@@ -67,7 +68,7 @@ def test_a_key_that_the_kernel_does_not_have_is_absent() -> None:
     without = Sysctls({"vm.swappiness": "60"}, ("kernel.numa_balancing",), "sysctl")
     setting = _planned(sysctls=without)["kernel.numa_balancing"]
     assert setting.state is State.ABSENT
-    assert "this kernel does not have it" in str(setting)
+    assert "this host does not have it" in str(setting)
 
 
 def test_without_cpufreq_there_is_no_governor_to_set() -> None:

@@ -1,48 +1,17 @@
 """The plan for a host's CPUs and memory: each setting as it should be, as it is, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
 from qops.derive import cpu, sysctl
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
+from qops.derive.setting import Setting, State
 from qops.errors import UsageError
 from qops.evidence.kernel import CpuFrequency, Hugepages, Sysctls
 
 GOVERNOR_FILES = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 HUGEPAGES_FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
 KEYS = (cpu.GOVERNOR, sysctl.SWAPPINESS, sysctl.NUMA_BALANCING, cpu.HUGEPAGES, sysctl.MIGRATION_COST)
-
-
-class State(StrEnum):
-    """How a setting stands. Only `set` and `differs` are written."""
-
-    SET = "set"  # as it should be
-    DIFFERS = "differs"
-    ABSENT = "absent"  # this kernel does not have it, or not this value
-    LEFT = "left"  # on purpose
-    UNSEEN = "unseen"  # the host did not say: nothing is known
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting. `current` is "" where it was not seen, `path` may be a pattern for several files."""
-
-    key: str
-    path: str
-    value: str
-    current: str
-    state: State
-    because: str
-
-    def __str__(self) -> str:
-        if self.state in (State.SET, State.DIFFERS):
-            was = f" (was {self.current})" if self.state is State.DIFFERS else ""
-            return f"{self.key} = {self.value}{was}: {self.because}"
-        words = {State.ABSENT: "not set, this kernel does not have it", State.LEFT: "left as it is"}
-        is_now = f" ({self.current})" if self.current else ""
-        return f"{self.key} {words.get(self.state, 'was not seen')}{is_now}: {self.because}"
 
 
 def plan(

@@ -18,6 +18,7 @@ _CHOICES = {
     "sys/kernel/mm/transparent_hugepage/enabled": sysfs.THP_ENABLED,
     "sys/kernel/mm/transparent_hugepage/defrag": sysfs.THP_DEFRAG,
 }
+FRESH = 0.3  # seconds in which a file may be in the middle of a write
 
 
 def _whole(text: str) -> bool:
@@ -49,11 +50,14 @@ def settle(tree: Tree) -> None:
         path = tree.root / name
         try:
             text = path.read_text(encoding="utf-8").strip()
+            fresh = time.time() - path.stat().st_mtime < FRESH
         except OSError:
             continue
+        if not text and fresh:
+            continue  # a shell's `>` empties a file before it writes
         if "[" not in text:
             remembered = store.read_line(store.var() / "settled" / path.name) or values[1]
-            path.write_text(sysfs.choice(values, text if text in values else remembered) + "\n", encoding="utf-8")
+            store.write_text(path, sysfs.choice(values, text if text in values else remembered) + "\n")
             text = text if text in values else remembered
         else:
             text = text[text.index("[") + 1 : text.index("]")]

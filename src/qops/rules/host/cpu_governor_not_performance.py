@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from qops.derive import cpu, host_tuning
 from qops.derive.hardware_class import hardware_class
+from qops.derive.setting import State
 from qops.evidence.gpu import Gpus
 from qops.evidence.intent import Intent
 from qops.evidence.kernel import CpuFrequency
@@ -34,9 +35,9 @@ def cpu_governor_not_performance(
     setting = host_tuning.one(cpu.GOVERNOR, hardware, frequency=frequency, chosen=chosen)
     if setting is None or frequency.quote is None:
         return
-    if setting.state is host_tuning.State.LEFT:
+    if setting.state is State.LEFT:
         yield RuledOut(setting.because, (frequency.quote,))
-    if setting.state is not host_tuning.State.DIFFERS:
+    if setting.state is not State.DIFFERS:
         return
     counts = ", ".join(f"{name} on {count}" for name, count in sorted(frequency.governors.items()))
     yield Found(

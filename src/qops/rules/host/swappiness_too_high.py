@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from qops.derive import host_tuning, sysctl
 from qops.derive.hardware_class import hardware_class
+from qops.derive.setting import State
 from qops.evidence.gpu import Gpus
 from qops.evidence.intent import Intent
 from qops.evidence.kernel import Memory, Sysctls
@@ -33,7 +34,7 @@ def swappiness_too_high(
     hardware = hardware_class(gpus, pcie, intent).value
     chosen = intent.settings if intent else None
     setting = host_tuning.one(sysctl.SWAPPINESS, hardware, sysctls=sysctls, chosen=chosen)
-    if setting is None or setting.state is not host_tuning.State.DIFFERS:
+    if setting is None or setting.state is not State.DIFFERS:
         return
     if not _higher(setting.current, setting.value):
         return

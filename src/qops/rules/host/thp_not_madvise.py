@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from qops.derive import cpu, host_tuning
 from qops.derive.hardware_class import hardware_class
+from qops.derive.setting import State
 from qops.evidence.gpu import Gpus
 from qops.evidence.intent import Intent
 from qops.evidence.kernel import Hugepages
@@ -32,7 +33,7 @@ def thp_not_madvise(
     hardware = hardware_class(gpus, pcie, intent).value
     chosen = intent.settings if intent else None
     setting = host_tuning.one(cpu.HUGEPAGES, hardware, hugepages=hugepages, chosen=chosen)
-    if setting is None or setting.state is not host_tuning.State.DIFFERS or hugepages.quote is None:
+    if setting is None or setting.state is not State.DIFFERS or hugepages.quote is None:
         return
     yield Found(
         subject="host",

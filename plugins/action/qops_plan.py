@@ -1,0 +1,70 @@
+"""Action qops_plan: looks at the host and says what a role would set there, and why; changes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+
+from qops import bridge
+from qops.errors import QopsError
+
+DOCUMENTATION = """
+name: qops_plan
+short_description: What a role means a host to be
+description:
+  - Takes the host's variables whose names begin with the role's, looks at the host in one round trip, and derives.
+  - Fails with every reason when the role must not go on. Works in check mode, and changes nothing.
+  - Register it. RV(differs) says whether something has to be set, RV(facts) is what tasks and templates use.
+options:
+  role:
+    description: The role.
+    type: str
+    required: true
+  seconds:
+    description: After how many seconds to stop asking.
+    type: float
+    default: 60
+"""
+
+
+class ActionModule(ActionBase):
+    """Plans for the host of the task."""
+
+    _supports_check_mode = True
+    _supports_async = False
+    TRANSFERS_FILES = False
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the plan."""
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        _, options = self.validate_argument_spec(
+            argument_spec={
+                "role": {"type": "str", "required": True},
+                "seconds": {"type": "float", "default": 60.0},
+            }
+        )
+        known = task_vars or {}
+        try:
+            made = bridge.role_plan(options["role"])
+            prefix = f"{made.role}_"
+            given = {
+                name: bridge.plain(self._templar.template(known[prefix + name]))
+                for name in made.defaults
+                if prefix + name in known
+            }
+            said = str(self._templar.template(known.get("qops_hardware_class", "")) or "")
+            host = str(known.get("inventory_hostname", "host"))
+            seen = bridge.look(host, bridge.shell_of(self), bridge.kinds(made), seconds=options["seconds"])
+            plan = bridge.planned(made.role, seen, given, said)
+        except QopsError as error:
+            return {**result, "failed": True, "msg": f"{error.message}. {error.hint}".removesuffix(". ")}
+        reasons = plan.pop("failed")
+        result.update(plan, changed=False)
+        if reasons:
+            # All that is wrong, at once; and what the plan would be, for whoever mends it.
+            result.update(failed=True, msg="\n".join(reasons))
+        elif plan["notes"] or (plan["manage"] and plan["differs"]):
+            result["_ansible_verbose_always"] = True
+        return result

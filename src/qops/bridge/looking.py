@@ -1,0 +1,61 @@
+"""Looking at a host through Ansible's connection."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from qops import collection, probes
+from qops.bridge.facts import KINDS
+from qops.bridge.transport import AnsibleTransport, Shell
+from qops.engine import observe
+from qops.errors import UsageError
+from qops.probes.base import Ask, Command, Probe
+from qops.probes.scan import finder
+from qops.transports import answer
+
+Seen = dict[type, Any]
+
+
+def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float) -> Seen:
+    """Return the evidence of `kinds` of a host: each question put once, all of them in one round trip."""
+    chosen = [probe for probe in KINDS.values() if probe.makes in kinds]
+    asked: dict[tuple[str, ...] | str, tuple[Ask, str]] = {}
+    for probe in chosen:
+        for ask in probe.asks:
+            if not (isinstance(ask, Command) and ask.live_only):
+                asked.setdefault(ask.argv if isinstance(ask, Command) else ask.path, (ask, probe.name))
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    answers = AnsibleTransport(name, shell).batch([ask for ask, _ in asked.values()], seconds=seconds)
+    found = answer.collection(
+        (
+            answer.Answer(
+                collection.source(ask, probe_name),
+                done,
+                argv=ask.argv if isinstance(ask, Command) else (),
+                path="" if isinstance(ask, Command) else ask.path,
+                probe=probe_name,
+                binary=not isinstance(ask, Command) and ask.binary,
+                number=number,
+            )
+            for number, ((ask, probe_name), done) in enumerate(zip(asked.values(), answers, strict=True))
+        ),
+        finder(probes.literals()),
+        host=name,
+        collected_at=begun,
+    )
+    return observe(found.texts, found.gaps, chosen)
+
+
+def look_by_name(name: str, shell: Shell, wanted: Sequence[str], *, seconds: float, sampled: bool = False) -> Seen:
+    """Return the kinds of evidence `wanted`, by their types' names (all when empty).
+
+    Each question is put once unless `sampled`. UsageError when a kind is not known.
+    """
+    unknown = sorted(set(wanted) - set(KINDS))
+    if unknown:
+        raise UsageError(f"no such kind of evidence: {', '.join(unknown)}", f"known: {', '.join(KINDS)}")
+    chosen: list[Probe] = [KINDS[kind] for kind in wanted] or list(KINDS.values())
+    if not sampled:
+        return look(name, shell, {probe.makes for probe in chosen}, seconds=seconds)
+    found = collection.collect(AnsibleTransport(name, shell), chosen, seconds=seconds)
+    return observe(found.texts, found.gaps, chosen)

@@ -1,0 +1,97 @@
+"""Plans and verdicts for roles: the variables of a host and what was seen there, in; plain data, out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from qops import plans
+from qops.derive.hardware_class import HardwareClass, hardware_class
+from qops.engine import judge
+from qops.errors import UsageError
+from qops.evidence.gpu import Gpus
+from qops.evidence.intent import Intent
+from qops.evidence.pcie import PcieTree
+from qops.inventory.host import TRUE
+from qops.plans import Plan, RolePlan
+from qops.rule import Rule
+from qops.rules import ALL as RULES
+
+Seen = Mapping[type, Any]
+
+
+def role_plan(role: str) -> RolePlan:
+    """Return how the plan of `role` is made. UsageError when it has none."""
+    try:
+        return plans.BY_ROLE[role]
+    except KeyError:
+        raise UsageError(f"no plan for the role {role!r}", f"there are {', '.join(plans.BY_ROLE)}") from None
+
+
+def kinds(plan: RolePlan) -> set[type]:
+    """Return the evidence that `plan` is made from."""
+    return {*plan.kinds, Gpus, PcieTree}
+
+
+def planned(role: str, seen: Seen, variables: Mapping[str, Any], said: str = "") -> dict[str, Any]:
+    """Return the plan of `role` for a host as plain data.
+
+    `variables` are the role's, without its name; `said` is the hardware class that the inventory names. `failed`
+    lists why the role must stop; it is empty when all is well. UsageError for a variable that cannot be.
+    """
+    made = role_plan(role)
+    hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
+    options = {**made.defaults, **variables}
+    manage = str(options.get("manage", True)).lower() in TRUE
+    if made.needs_class and hardware.value is HardwareClass.UNKNOWN:
+        wrong = [f"{hardware.because}. Set qops_hardware_class for this host if you know better"] if manage else []
+        return _plain(role, Plan(), manage, hardware.value, said, wrong)
+    plan = made.make(seen, hardware, options)
+    unseen = [f"could not be read: {', '.join(plan.unseen)}"] if plan.unseen else []
+    return _plain(role, plan, manage, hardware.value, said, [*plan.refused, *unseen] if manage else [*plan.unsafe])
+
+
+def _plain(
+    role: str, plan: Plan, manage: bool, hardware: HardwareClass, said: str, failed: list[str]
+) -> dict[str, Any]:
+    intent = {"qops_role": role, "hardware_class": said, "settings": dict(plan.intent)}
+    return {
+        "role": role,
+        "manage": manage,
+        "hardware_class": str(hardware),
+        "differs": plan.differs,
+        "failed": failed,
+        "notes": list(plan.notes),
+        "report": [str(s) for s in plan.settings],
+        "facts": dict(plan.facts),
+        "intent": json.dumps(intent) + "\n",
+    }
+
+
+def rules(codes: Sequence[str]) -> list[Rule]:
+    """Return the rules with these codes. UsageError when one does not exist."""
+    chosen = [rule for rule in RULES if rule.code in codes]
+    missing = sorted(set(codes) - {rule.code for rule in chosen})
+    if missing:
+        raise UsageError(f"no such rule: {', '.join(missing)}", "qops rules")
+    return chosen
+
+
+def needed(chosen: Sequence[Rule]) -> set[type]:
+    """Return the evidence that rules need or can use."""
+    return {kind for rule in chosen for _, kind in (*rule.needs, *rule.wants)}
+
+
+def judged(chosen: Sequence[Rule], seen: Seen, said: str = "") -> dict[str, list[str]]:
+    """Return what rules say: `findings` and `unknown`, as lines, both empty when all is well, and `ruled_out`."""
+    evidence = dict(seen)
+    if said:
+        own = evidence.get(Intent) or Intent(())
+        evidence[Intent] = structs.replace(own, hardware_class=str(hardware_class(None, None, said=said).value))
+    report = judge("host", "", evidence, chosen)
+    return {
+        "findings": [f"{f.code} {f.cause}: {f.message}" for f in report.findings],
+        "unknown": [f"{code}: {', '.join(kinds)} was not seen" for code, kinds in report.coverage.unknown],
+        "ruled_out": [f"{e.code} {e.cause}: {e.because}" for e in report.ruled_out],
+    }
