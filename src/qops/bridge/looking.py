@@ -18,12 +18,11 @@ Seen = dict[type, Any]
 
 def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float) -> Seen:
     """Return the evidence of `kinds` of a host: each question put once, all of them in one round trip."""
-    chosen = [probe for probe in KINDS.values() if probe.makes in kinds]
+    chosen = [probe.once() for probe in KINDS.values() if probe.makes in kinds]
     asked: dict[tuple[str, ...] | str, tuple[Ask, str]] = {}
     for probe in chosen:
         for ask in probe.asks:
-            if not (isinstance(ask, Command) and ask.live_only):
-                asked.setdefault(ask.argv if isinstance(ask, Command) else ask.path, (ask, probe.name))
+            asked.setdefault(ask.argv if isinstance(ask, Command) else ask.path, (ask, probe.name))
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     answers = AnsibleTransport(name, shell).batch([ask for ask, _ in asked.values()], seconds=seconds)
     found = answer.collection(

@@ -7,16 +7,16 @@ from typing import Any
 from msgspec import structs
 
 from qops import plans
-from qops.derive.hardware_class import HardwareClass, hardware_class
+from qops.derive.hardware_class import hardware_class
 from qops.engine import judge
 from qops.errors import UsageError
-from qops.evidence.gpu import Gpus
 from qops.evidence.intent import Intent
-from qops.evidence.pcie import PcieTree
-from qops.inventory.host import TRUE
-from qops.plans import Plan, RolePlan
+from qops.plans import RolePlan, making
+from qops.plans.making import kinds
 from qops.rule import Rule
 from qops.rules import ALL as RULES
+
+__all__ = ["judged", "kinds", "needed", "planned", "role_plan", "rules"]
 
 Seen = Mapping[type, Any]
 
@@ -29,39 +29,20 @@ def role_plan(role: str) -> RolePlan:
         raise UsageError(f"no plan for the role {role!r}", f"there are {', '.join(plans.BY_ROLE)}") from None
 
 
-def kinds(plan: RolePlan) -> set[type]:
-    """Return the evidence that `plan` is made from."""
-    return {*plan.kinds, Gpus, PcieTree}
-
-
 def planned(role: str, seen: Seen, variables: Mapping[str, Any], said: str = "") -> dict[str, Any]:
-    """Return the plan of `role` for a host as plain data.
+    """Return the plan of `role` for a host as plain data: see `qops.plans.making.plan`.
 
-    `variables` are the role's, without its name; `said` is the hardware class that the inventory names. `failed`
-    lists why the role must stop; it is empty when all is well. UsageError for a variable that cannot be.
+    `failed` lists why the role must stop; it is empty when all is well. UsageError for a variable that cannot be.
     """
-    made = role_plan(role)
-    hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
-    options = {**made.defaults, **variables}
-    manage = str(options.get("manage", True)).lower() in TRUE
-    if made.needs_class and hardware.value is HardwareClass.UNKNOWN:
-        wrong = [f"{hardware.because}. Set qops_hardware_class for this host if you know better"] if manage else []
-        return _plain(role, Plan(), manage, hardware.value, said, wrong)
-    plan = made.make(seen, hardware, options)
-    unseen = [f"could not be read: {', '.join(plan.unseen)}"] if plan.unseen else []
-    return _plain(role, plan, manage, hardware.value, said, [*plan.refused, *unseen] if manage else [*plan.unsafe])
-
-
-def _plain(
-    role: str, plan: Plan, manage: bool, hardware: HardwareClass, said: str, failed: list[str]
-) -> dict[str, Any]:
+    made = making.plan(role_plan(role), seen, variables, said)
+    plan = made.plan
     intent = {"qops_role": role, "hardware_class": said, "settings": dict(plan.intent)}
     return {
         "role": role,
-        "manage": manage,
-        "hardware_class": str(hardware),
+        "manage": made.manage,
+        "hardware_class": str(made.hardware.value),
         "differs": plan.differs,
-        "failed": failed,
+        "failed": list(made.failed),
         "notes": list(plan.notes),
         "report": [str(s) for s in plan.settings],
         "facts": dict(plan.facts),

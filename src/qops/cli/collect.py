@@ -44,7 +44,7 @@ def collect(family: str, inventory: str | None, limit: str | None, output: str, 
     from qops import probes
     from qops.cli.looking import look
 
-    known = [p for p in probes.ALL if family == "all" or family in p.families]
+    known = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
     if hosts := options.hosts(inventory, limit):
         return _others(hosts, known, output, seconds=seconds, quiet=quiet)
     if Path(output).is_dir():

@@ -75,7 +75,7 @@ def diagnose(
         from qops import probes
         from qops.cli import fleet
 
-        known = [p for p in probes.ALL if family == "all" or family in p.families]
+        known = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
         reports, interrupted = fleet.diagnose(hosts, known, rules, seconds=seconds, quiet=quiet)
     elif paths:
         reports, interrupted = _recorded(paths, rules)
@@ -126,7 +126,7 @@ def _live(
     from qops.cli.progress import Line
     from qops.engine import judge, observe
 
-    wanted = [p for p in probes.ALL if family == "all" or family in p.families]
+    wanted = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
     looks = 0
     while True:
         found = look(wanted, what="looking at this host", seconds=seconds, output=record, quiet=quiet)

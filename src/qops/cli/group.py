@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Find the root cause of a fault, on this host or in recorded evidence.",
     ),
     "collect": ("qops.cli.collect", "collect", "Record this host's evidence to a redacted bundle."),
+    "plan": ("qops.cli.plan", "plan", "Say what the roles would set on a host, and why."),
     "explain": ("qops.cli.explain", "explain", "Explain a finding: what it means, and its runbook."),
     "rules": ("qops.cli.rules", "rules", "List the rules."),
     "lab": ("qops.cli.lab", "lab", "Practise on hosts whose GPUs are simulated."),

@@ -5,6 +5,7 @@ sources and templates work as in a playbook; otherwise qops reads the simple for
 """
 
 import importlib.util
+from collections.abc import Collection
 
 from qops.errors import UsageError
 from qops.inventory.host import Host
@@ -12,18 +13,21 @@ from qops.inventory.host import Host
 __all__ = ["Host", "hosts"]
 
 
-def hosts(source: str, pattern: str = "all", *, ansible: bool | None = None) -> tuple[Host, ...]:
+def hosts(
+    source: str, pattern: str = "all", *, also: Collection[str] = (), ansible: bool | None = None
+) -> tuple[Host, ...]:
     """Return the hosts of the inventory `source` that `pattern` names, in the inventory's order.
 
-    `source` is a file, a folder, or a list of hosts with a comma in it. `ansible` says whether ansible-core is asked;
-    None: when it is installed. Raises UsageError when the inventory cannot be read or has no such host.
+    `source` is a file, a folder, or a list of hosts with a comma in it. `also` names variables that are kept with
+    each host. `ansible` says whether ansible-core is asked; None: when it is installed. Raises UsageError when the
+    inventory cannot be read or has no such host.
     """
     if ansible is None:
         ansible = importlib.util.find_spec("ansible") is not None
     if ansible:
         from qops.inventory.by_ansible import read as ask
 
-        found, known = ask(source, pattern)
+        found, known = ask(source, pattern, also)
     else:
         from qops.inventory.files import read
         from qops.inventory.pattern import select
@@ -31,7 +35,7 @@ def hosts(source: str, pattern: str = "all", *, ansible: bool | None = None) -> 
         inventory = read(source)
         known = (*inventory.groups, *inventory.hosts)
         names = select(pattern, inventory.hosts, {name: inventory.members(name) for name in inventory.groups})
-        found = tuple(inventory.host(name) for name in names)
+        found = tuple(inventory.host(name, also) for name in names)
     if not found:
         has = ", ".join(sorted(set(known) - {"all", "ungrouped"})[:20])
         raise UsageError(

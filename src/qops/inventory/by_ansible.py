@@ -2,17 +2,18 @@
 
 import contextlib
 import io
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from qops.errors import UsageError
 from qops.inventory.host import USED, Host, host
 
 
-def read(source: str, pattern: str) -> tuple[tuple[Host, ...], tuple[str, ...]]:
-    """Return the hosts that `pattern` names, and the names of all groups and hosts.
+def read(source: str, pattern: str, also: Collection[str] = ()) -> tuple[tuple[Host, ...], tuple[str, ...]]:
+    """Return the hosts that `pattern` names, with their variables `also`, and the names of all groups and hosts.
 
     Raises UsageError with ansible-core's own words.
     """
@@ -46,7 +47,9 @@ def read(source: str, pattern: str) -> tuple[tuple[Host, ...], tuple[str, ...]]:
                 its = variables.get_vars(host=one, include_hostvars=False)
                 templar = Templar(loader, variables=its)
                 told = {name: _plain(templar.template(its[name])) for name in USED if its.get(name) is not None}
-                found.append(host(_plain(one.name), told, frozenset(_plain(group.name) for group in one.get_groups())))
+                groups = frozenset(_plain(group.name) for group in one.get_groups())
+                others = {name: json.loads(json.dumps(templar.template(its[name]))) for name in also if name in its}
+                found.append(host(_plain(one.name), told, groups, others))
     except AnsibleError as error:
         hint = (
             "set ANSIBLE_VAULT_PASSWORD_FILE" if "vault" in str(error).lower() else "ansible-inventory --list -i FILE"

@@ -3,7 +3,7 @@
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,15 +47,19 @@ class Inventory:
         """Return the hosts of a group and of the groups below it."""
         return self.hosts if name == "all" else tuple(h for g in self._below(name) for h in self.groups[g].hosts)
 
-    def host(self, name: str) -> Host:
-        """Return one host; the variables of a group weigh less than those of a group in it, a host's own most."""
+    def host(self, name: str, also: Collection[str] = ()) -> Host:
+        """Return one host with its variables `also`.
+
+        The variables of a group weigh less than those of a group in it, a host's own most.
+        """
         depths = {g: d for g, d in self._depths().items() if name in self.members(g)}
         merged: Variables = {}
         for group in sorted(depths, key=lambda g: (depths[g], g)):
             merged |= self.groups[group].variables | self._beside("group_vars", group)
         merged |= self.own[name] | self._beside("host_vars", name)
         told = {key: self._plain(name, key, merged[key]) for key in USED if merged.get(key) is not None}
-        return host(name, told, frozenset(depths))
+        others = {key: self._untemplated(name, key, merged[key]) for key in also if key in merged}
+        return host(name, told, frozenset(depths), others)
 
     def add(self, group: str, name: str) -> Variables:
         """Put a host into a group, and return its variables."""
@@ -91,10 +95,15 @@ class Inventory:
         return found
 
     def _plain(self, name: str, key: str, value: object) -> str:
+        if isinstance(value, (dict, list)):
+            raise UsageError(f"host {name} in {self.source}: {key} is no text", "give a text or a number")
+        return str(self._untemplated(name, key, value))
+
+    def _untemplated(self, name: str, key: str, value: object) -> object:
         text = str(value)
-        if "{{" in text or "{%" in text or isinstance(value, (dict, list)):
+        if "{{" in text or "{%" in text:
             raise UsageError(f"host {name} in {self.source}: {key} is a template, which takes ansible-core", NEEDS)
-        return text
+        return value
 
 
 def read(source: str) -> Inventory:

@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from qops.errors import UsageError
 
@@ -28,6 +29,7 @@ class Host:
     proxy_command: str = ""  # as ssh's ProxyCommand
     config: str = ""  # the ssh_config to read; "none" for none, empty for the user's and the system's
     only_key: bool = False  # offer no other key than `key`
+    variables: Mapping[str, Any] = field(default_factory=dict, compare=False)  # others that were asked for, by name
 
 
 # Ansible's names for one thing; the last one that is set holds, as the ssh plugin of ansible-core has it.
@@ -41,8 +43,13 @@ _CLASS = ("qops_hardware_class",)
 USED = (*_ADDRESS[1:], *_PORT, *_USER, *_KEY, *_ARGUMENTS, *_BECOME, *_CLASS, "ansible_connection")
 
 
-def host(name: str, variables: Mapping[str, str], groups: frozenset[str] = frozenset()) -> Host:
-    """Make a host of its variables in the inventory, of which only those in `USED` count.
+def host(
+    name: str,
+    variables: Mapping[str, str],
+    groups: frozenset[str] = frozenset(),
+    others: Mapping[str, Any] | None = None,
+) -> Host:
+    """Make a host of its variables in the inventory, of which only those in `USED` count; `others` are kept with it.
 
     Raises UsageError for what cannot be done from here.
     """
@@ -80,6 +87,7 @@ def host(name: str, variables: Mapping[str, str], groups: frozenset[str] = froze
         proxy_command=told.proxy_command,
         config=told.config if told.config == "none" else _path(told.config),
         only_key=told.only_key,
+        variables=others or {},
     )
 
 

@@ -57,3 +57,14 @@ class RolePlan:
     defaults: Options
     make: Callable[[Seen, Derived[HardwareClass], Options], Plan]
     needs_class: bool = True  # False: the role does its work on a host of unknown hardware too
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan of one role for one host. `failed` lists why the role would stop; empty when it would not."""
+
+    role: str
+    hardware: Derived[HardwareClass]
+    manage: bool
+    plan: Plan
+    failed: tuple[str, ...]

@@ -1,7 +1,7 @@
 """What a probe is: questions for a host, and a total parser for the answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qops.evidence.text import Text
@@ -53,3 +53,13 @@ class Probe:
     asks: tuple[Ask, ...] = ()
     families: tuple[str, ...] = ("nccl", "cuda", "host", "serve")
     literals: tuple[str, ...] = ()  # what a line of a very large file must hold to be of use to `parse`
+
+    def once(self) -> "Probe":
+        """Return the probe with each question put once, and without those for which a hang is needed."""
+        asks: list[Ask] = []
+        for ask in self.asks:
+            if not isinstance(ask, Command):
+                asks.append(ask)
+            elif not ask.live_only:
+                asks.append(replace(ask, samples=ask.samples[:1]))
+        return replace(self, asks=tuple(asks))

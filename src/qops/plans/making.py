@@ -1,0 +1,33 @@
+"""Making the plan of a role for a host."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from qops.derive.hardware_class import HardwareClass, hardware_class
+from qops.evidence.gpu import Gpus
+from qops.evidence.pcie import PcieTree
+from qops.plans.base import Plan, Planned, RolePlan, Seen
+
+YES = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for yes, in lower case
+
+
+def kinds(made: RolePlan) -> frozenset[type]:
+    """Return the evidence that a plan is made from."""
+    return frozenset({*made.kinds, Gpus, PcieTree})
+
+
+def plan(made: RolePlan, seen: Seen, variables: Mapping[str, Any], said: str = "") -> Planned:
+    """Make a role's plan for a host.
+
+    `variables` are the role's, without its name; `said` is the hardware class that the inventory names. UsageError
+    for a variable that cannot be.
+    """
+    hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
+    options = {**made.defaults, **variables}
+    manage = str(options.get("manage", True)).lower() in YES
+    if made.needs_class and hardware.value is HardwareClass.UNKNOWN:
+        wrong = (f"{hardware.because}. Set qops_hardware_class for this host if you know better",) if manage else ()
+        return Planned(made.role, hardware, manage, Plan(), wrong)
+    found = made.make(seen, hardware, options)
+    unseen = (f"could not be read: {', '.join(found.unseen)}",) if found.unseen else ()
+    return Planned(made.role, hardware, manage, found, (*found.refused, *unseen) if manage else found.unsafe)
