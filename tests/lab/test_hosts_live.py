@@ -154,7 +154,7 @@ def test_killed_at_any_point_it_comes_up_and_goes_away(tmp_path: Path, tiny_yaml
     chance = random.Random(seed)
     qops = Qops(tmp_path, f"kill-{seed}")  # the name tells the seed in every message
     before = traces(qops.name)
-    for _ in range(5):
+    for _ in range(10):
         process = qops.start("up", tiny_yaml)
         time.sleep(chance.uniform(0.15, 3))
         process.kill()

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from simulated import Host, simulated_host
+import os
+from pathlib import Path
+
+import pytest
+from simulated import NAMES, Host, simulated_host
+
+from qops.lab.sim import container
 
 __all__ = ["simulated_host"]  # the fixture `host`
 
@@ -36,6 +42,55 @@ def test_no_module_for_the_kernel(host: Host) -> None:
     assert not (host.root / "dev/nvidia0").exists()
     assert host.read("/proc/sys/kernel/osrelease") == "6.18.50-generic"
     assert "NVRM" not in host.run("dmesg").out
+
+
+@pytest.mark.parametrize(
+    ("name", "upgraded"),
+    [("rtxpro4", "6.1.0-42-amd64"), ("spark", "6.17.0-1015-nvidia"), ("h200x2", "6.18.45-generic")],
+)
+def test_an_upgraded_kernel_is_the_next_one_and_only_the_former_has_a_module(
+    host: Host, name: str, upgraded: str
+) -> None:
+    host.become(name).run("qops-lab-boot")
+    former = host.run("uname", "-r").out.strip()
+    modules = host.folder / "system/lib/modules"
+    host.plant(kernel_upgrade_no_module={})
+    host.run("qops-lab-boot")
+    assert host.run("uname", "-r").out == f"{upgraded}\n"
+    assert f" {upgraded} " in host.run("uname", "-a").out
+    assert f"vmlinuz-{upgraded}" in host.read("/proc/cmdline")
+    assert [path.relative_to(modules).parts[0] for path in modules.glob("*/kernel/**/nvidia.ko")] == [former]
+    assert (modules / upgraded / "modules.dep").read_text() == ""
+    assert (modules / os.uname().release).readlink() == Path(upgraded)
+    host.plant()
+    host.run("qops-lab-boot")
+    assert host.run("uname", "-r").out == f"{former}\n"
+    assert not (modules / upgraded).exists()
+
+
+def test_the_scenarios_module_is_on_disk_until_packages_have_a_say(host: Host) -> None:
+    host.become("rtxpro8").run("qops-lab-boot")
+    folder = host.folder / "system/lib/modules/6.1.0-41-amd64"
+    assert (folder / "modules.dep").read_text() == "kernel/drivers/video/nvidia.ko:\n"
+    assert host.run("modinfo", "nvidia-uvm").rows[0].endswith("/6.1.0-41-amd64/kernel/drivers/video/nvidia-uvm.ko")
+    (host.folder / "var/driver-module").write_text("none\n", encoding="utf-8")
+    host.run("qops-lab-boot")
+    assert (folder / "modules.dep").read_text() == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_a_virtual_machine_names_a_hypervisor(host: Host, name: str) -> None:
+    rows = dict(row.split(":", 1) for row in host.become(name).run("lscpu").rows)
+    assert ("Hypervisor vendor" in rows) == (name == "h200x2")
+    assert int(rows["Socket(s)"]) == int(rows["NUMA node(s)"])
+
+
+def test_a_container_that_may_not_open_the_device_gets_nvmls_unknown_error(host: Host) -> None:
+    host.become("rtx5090")
+    assert host.smi("-L").status == 0
+    host.monkeypatch.setattr(container, "lost", lambda: True)
+    answer = host.smi("-L")
+    assert (answer.status, answer.out) == (255, "Failed to initialize NVML: Unknown Error\n")
 
 
 def test_no_fabric_manager(host: Host) -> None:

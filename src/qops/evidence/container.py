@@ -23,6 +23,7 @@ class Container(Struct, frozen=True):
     memlock: int | None = None  # -1: unlimited
     capabilities: tuple[str, ...] = ()
     gpus_requested: bool | None = None  # by --gpus, a runtime or a CDI device
+    gpus_by: str = ""  # "cdi", "devices" (--device), "gpus" (--gpus), "runtime"; "": none, or nobody said
     environment: tuple[tuple[str, str], ...] = ()
     command: tuple[str, ...] = ()
 
@@ -31,3 +32,19 @@ class Containers(Struct, frozen=True):
     """All containers seen."""
 
     containers: tuple[Container, ...]
+
+
+class ContainerGpus(Struct, frozen=True):
+    """What `nvidia-smi -L` said inside a running container that was given GPUs."""
+
+    container: str
+    quote: Quote  # the line that counts: NVML's error, else the first GPU, else the question
+    listed: int = 0
+    error: str = ""  # NVML's words after "Failed to initialize NVML: "
+    reloads: tuple[Quote, ...] = ()  # systemd was reloaded since the container was started
+
+
+class GpusInContainers(Struct, frozen=True):
+    """All containers that were asked."""
+
+    views: tuple[ContainerGpus, ...]

@@ -9,7 +9,8 @@ class Fault:
 
     The simulator is told of every planted fault with its `parameters`. `plant` and `mend` are shell steps
     run as root on the host for what can be real; both must bear being run twice. `check` is a shell command
-    that succeeds while the real part of the fault is there.
+    that succeeds while the real part of the fault is there. `requires` are shell commands that must succeed before
+    anything is planted, each with what is wrong with the host where it does not.
     """
 
     cause: str
@@ -17,6 +18,7 @@ class Fault:
     plant: tuple[str, ...] = ()
     mend: tuple[str, ...] = ()
     check: str = ""
+    requires: tuple[tuple[str, str], ...] = ()
     classes: tuple[str, ...] = ()  # hardware classes that can have it; none means all
     parameters: tuple[tuple[str, str | int], ...] = ()
     after_boot: bool = False  # whether it shows, and goes, only with a boot of the (simulated) hardware

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qops.errors import UsageError
-from qops.lab import keys
+from qops.lab import keys, vendor
 from qops.lab.engine import unit
 from qops.lab.images import Base
 from qops.lab.packages import host as packages
@@ -105,7 +105,8 @@ def entries(place: Place, scenario: Scenario, host: ScenarioHost) -> tuple[Entry
     whole = (
         *_identity(place, scenario, host),
         *_system(host),
-        *_served(place, host),
+        *_served(place, host, scenario),
+        *_vendors(scenario),
         *_simulated(scenario),
         *_scripts(simulator()),
     )
@@ -176,11 +177,14 @@ def _system(host: ScenarioHost) -> Iterator[Entry]:
             yield Entry(f"{units}/{target}.wants/{unit}", link=f"/lib/systemd/system/{unit}")
 
 
-def _served(place: Place, host: ScenarioHost) -> Iterator[Entry]:
+def _served(place: Place, host: ScenarioHost, scenario: Scenario) -> Iterator[Entry]:
     if host.packages:
         yield from (Entry(path, content) for path, content in packages.files(place, Base(host.base)))
+    before = vendor.daemon_json() if scenario.hardware.get("dgx") else b""
     if host.registry:
-        yield Entry("/etc/docker/daemon.json", registry.daemon_json())
+        yield Entry("/etc/docker/daemon.json", registry.daemon_json(before))
+    elif before:
+        yield Entry("/etc/docker/daemon.json", before)
 
 
 def _simulated(scenario: Scenario) -> Iterator[Entry]:
@@ -189,6 +193,13 @@ def _simulated(scenario: Scenario) -> Iterator[Entry]:
     except TypeError as error:
         raise UsageError(f"scenario {scenario.name}: hardware holds a value that JSON has not: {error}") from error
     yield Entry(FAULTS, b"{}\n")
+
+
+def _vendors(scenario: Scenario) -> Iterator[Entry]:
+    system = scenario.hardware.get("dgx")
+    if system:
+        yield from (Entry(path, content, mode) for path, content, mode in vendor.files(system))
+        yield from (Entry(path, link=target) for path, target in vendor.links())
 
 
 def _engine() -> Iterator[Entry]:

@@ -56,6 +56,7 @@ def plant(place: Place, container: Container, fault: Fault, say: Say) -> bool:
         if fault.engine:
             control.require(docker, container)
             say(f"{container.host}: {fault.cause} needs the engine, which takes a minute to start")
+        _require(docker, container, fault)
         recorded = _read(docker, container)
         known = fault.cause in recorded
         if not known:
@@ -79,6 +80,12 @@ def mend(place: Place, container: Container, causes: tuple[str, ...], say: Say) 
             recorded = {name: value for name, value in recorded.items() if name != cause}
             _write(docker, container, recorded, boot=cause in known and known[cause].after_boot)
         return wanted
+
+
+def _require(docker: Docker, container: Container, fault: Fault) -> None:
+    for command, wrong in fault.requires:
+        if docker.call("exec", container.name, "sh", "-c", command, check=False).returncode != 0:
+            raise UsageError(f"{container.host} cannot have {fault.cause}: {wrong}", "qops lab list")
 
 
 def _read(docker: Docker, container: Container) -> dict[str, object]:

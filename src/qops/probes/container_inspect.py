@@ -62,15 +62,7 @@ def _container(item: Mapping[str, Any], quote: Quote) -> Container:
     host, state, config = (_mapping(item.get(key)) for key in ("HostConfig", "State", "Config"))
     environment = tuple((n, v) for n, _, v in (str(e).partition("=") for e in _list(config.get("Env"))))
     runtime = str(host.get("Runtime") or "")
-    requests = [_mapping(r) for r in _list(host.get("DeviceRequests"))]
-    devices = json.dumps(_list(host.get("Devices")))[:100_000]
-    gpus = (
-        runtime == "nvidia"
-        or any("gpu" in json.dumps(_list(r.get("Capabilities"))) or "nvidia" in str(r.get("Driver")) for r in requests)
-        or any("nvidia.com/gpu" in str(d) for r in requests for d in _list(r.get("DeviceIDs")))
-        or "/dev/nvidia" in devices
-        or "nvidia.com/gpu" in devices
-    )
+    gpus_by = _gpus_by(host, runtime)
     return Container(
         name=str(item.get("Name") or item.get("Id") or "").lstrip("/")[:200],
         quote=quote,
@@ -86,10 +78,24 @@ def _container(item: Mapping[str, Any], quote: Quote) -> Container:
         restart=str(_mapping(host.get("RestartPolicy")).get("Name") or ""),
         memlock=_memlock(host.get("Ulimits")),
         capabilities=tuple(str(c) for c in _list(host.get("CapAdd"))),
-        gpus_requested=gpus,
+        gpus_requested=bool(gpus_by),
+        gpus_by=gpus_by,
         environment=environment,
         command=tuple(str(c) for c in (*_list(config.get("Entrypoint")), *_list(config.get("Cmd")))),
     )
+
+
+def _gpus_by(host: Mapping[str, Any], runtime: str) -> str:
+    """Return how the container asked for GPUs; what lasts over a reload of systemd comes first."""
+    requests = [_mapping(r) for r in _list(host.get("DeviceRequests"))]
+    devices = json.dumps(_list(host.get("Devices")))[:100_000]
+    if any("nvidia.com/gpu" in str(d) for r in requests for d in _list(r.get("DeviceIDs"))) or "nvidia.com/" in devices:
+        return "cdi"
+    if "/dev/nvidia" in devices:
+        return "devices"
+    if any("gpu" in json.dumps(_list(r.get("Capabilities"))) or "nvidia" in str(r.get("Driver")) for r in requests):
+        return "gpus"
+    return "runtime" if runtime == "nvidia" else ""
 
 
 def _memlock(ulimits: object) -> int | None:

@@ -1,6 +1,7 @@
 """The faults that the lab can plant, one file each, in the order that `qops lab list` shows them."""
 
 from qops.lab.fault import Fault
+from qops.lab.faults.container_lost_gpu_cgroup import FAULT as CONTAINER_LOST_GPU_CGROUP
 from qops.lab.faults.container_toolkit_missing import FAULT as CONTAINER_TOOLKIT_MISSING
 from qops.lab.faults.cuda_compat_lib_shadows_driver import FAULT as CUDA_COMPAT_LIB_SHADOWS_DRIVER
 from qops.lab.faults.driver_library_version_mismatch import FAULT as DRIVER_LIBRARY_VERSION_MISMATCH
@@ -19,6 +20,7 @@ from qops.lab.faults.shm_too_small import FAULT as SHM_TOO_SMALL
 from qops.lab.faults.thermal_throttle import FAULT as THERMAL_THROTTLE
 
 ALL: tuple[Fault, ...] = (
+    CONTAINER_LOST_GPU_CGROUP,
     CONTAINER_TOOLKIT_MISSING,
     CUDA_COMPAT_LIB_SHADOWS_DRIVER,
     DRIVER_LIBRARY_VERSION_MISMATCH,

@@ -11,7 +11,20 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from . import clock, faults, hardware, kmod, persistence, procfs, settle, store, sysfs
+from . import (
+    boot_loader,
+    clock,
+    faults,
+    hardware,
+    kmod,
+    modules_on_disk,
+    netdevs,
+    persistence,
+    procfs,
+    settle,
+    store,
+    sysfs,
+)
 from .tree import Tree
 
 
@@ -24,7 +37,9 @@ def boot(here: hardware.Hardware) -> list[str]:
     tree = Tree(fresh)
     sysfs.lay_out(tree, here)
     procfs.lay_out(tree, here, planted, store.system())
-    problems = persistence.apply(tree, store.system())
+    modules_on_disk.lay_out(here, planted)
+    boot_loader.lay_out(here, store.system())
+    problems = persistence.apply(tree, store.system()) + netdevs.make(here)
     # Contents are put in place below the root itself: it may be a mount, which cannot be renamed.
     root.mkdir(parents=True, exist_ok=True)
     for name in ("sys", "proc", "dev"):
@@ -34,7 +49,7 @@ def boot(here: hardware.Hardware) -> list[str]:
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.rmtree(store.var() / "settled", ignore_errors=True)
     settle.settle(Tree(root))
-    state = {key: value for key, value in store.state().items() if key not in kmod.VOLATILE}
+    state = {key: value for key, value in store.state().items() if key not in (*kmod.VOLATILE, "acs")}
     state["booted"] = clock.now()
     store.write_json(store.var() / "state.json", state)
     return problems

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from . import boot, kernel_log, kmod, load_switch, pci, rdma, settle
+from . import boot, boot_loader, bridges, kernel_log, kmod, load_switch, machine, pci, rdma, settle
 from .smi import cli
 
 _PIPE = 141  # what a shell sees of a tool that SIGPIPE ended
@@ -15,11 +15,15 @@ _PIPE = 141  # what a shell sees of a tool that SIGPIPE ended
 TOOLS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "nvidia-smi": cli.main,
     "lspci": pci.main,
+    "setpci": bridges.setpci,
+    "update-grub": boot_loader.update_grub,
     "dmesg": kernel_log.main,
     "modprobe": kmod.modprobe,
     "rmmod": kmod.rmmod,
     "lsmod": kmod.lsmod,
     "modinfo": kmod.modinfo,
+    "uname": machine.uname,
+    "lscpu": machine.lscpu,
     "qops-lab-boot": boot.main,
     "qops-lab-settle": settle.main,
     "qops-lab-load": load_switch.main,

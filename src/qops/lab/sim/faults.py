@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,16 @@ class Faults:
             return False
         named = self.value(cause, "gpu", default)
         return named is None or int(named) == gpu
+
+
+def kernel(planted: Faults, regular: str) -> str:
+    """Return the kernel that runs: the scenario's, or the next one where an upgrade is planted."""
+    if not planted.has(NO_MODULE):
+        return regular
+    named = str(planted.value(NO_MODULE, "kernel", ""))
+    # 6.1.0-41-amd64 is followed by 6.1.0-42-amd64, 6.18.44-generic by 6.18.45-generic.
+    build = r"(?<=-)[0-9]+" if re.search(r"-[0-9]", regular) else r"[0-9]+(?=-|$)"
+    return named or re.sub(build, lambda found: str(int(found[0]) + 1), regular, count=1)
 
 
 def load() -> Faults:

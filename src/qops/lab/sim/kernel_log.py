@@ -21,7 +21,7 @@ class Entry:
 
 
 def _boot(here: Hardware, planted: faults.Faults) -> list[Entry]:
-    kernel = str(planted.value(faults.NO_MODULE, "kernel", "")) or here.kernel
+    kernel = faults.kernel(planted, here.kernel)
     cmdline = store.read_line(store.root() / "proc/cmdline") or here.cmdline
     entries = [
         Entry(0.0, f"Linux version {kernel} (buildd@lcy02-amd64-046) #1 SMP PREEMPT_DYNAMIC"),

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from . import NOTICE, driver, faults, hardware, passthrough, processes, procfs, store
+from . import NOTICE, driver, faults, hardware, modules_on_disk, passthrough, processes, procfs, store
 from .tree import Tree
 
 _OURS = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
@@ -60,7 +60,12 @@ def _drop(name: str) -> None:
     (root / "proc/modules").write_text("".join(f"{line}\n" for line in rest), encoding="utf-8")
     if name != "nvidia":
         return
-    for path in (root / "proc/driver/nvidia", root / "sys/module/nvidia", root / "dev/nvidia-caps"):
+    for path in (
+        root / "proc/driver/nvidia",
+        root / "sys/module/nvidia",
+        root / "sys/module/nvidia_uvm",
+        root / "dev/nvidia-caps",
+    ):
         shutil.rmtree(path, ignore_errors=True)
     for path in (root / "dev").glob("nvidia*"):
         path.unlink()
@@ -168,7 +173,7 @@ def modinfo(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"modinfo: ERROR: Module {names[0]} not found.\n")
         return 1
     fields = {
-        "filename": f"/lib/modules/{here.kernel}/updates/dkms/{names[0].replace('_', '-')}.ko",
+        "filename": modules_on_disk.file(here.kernel).replace("nvidia.ko", names[0].replace("_", "-") + ".ko"),
         "version": version,
         "license": driver.LICENCES[driver.flavour()],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,16 @@ def _find(name: str) -> Path | None:
 
 def _become(path: Path, name: str, arguments: Sequence[str]) -> NoReturn:
     os.execv(path, [name, *arguments])  # noqa: S606 - arguments go through as they came
+
+
+def output(name: str, arguments: Sequence[str]) -> tuple[int, str]:
+    """Return status and standard output of the real tool; its errors go where they always do."""
+    found = _find(name)
+    if found is None:
+        sys.stderr.write(f"{name}: command not found\n")
+        return _NOT_FOUND, ""
+    done = subprocess.run([str(found), *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout
 
 
 def real(name: str, arguments: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import NOTICE, faults, hardware, passthrough, sysfs
+from . import NOTICE, bridges, faults, hardware, passthrough, sysfs
 from .hardware import Address, Hardware
 from .privilege import is_root
 
@@ -118,15 +118,14 @@ def _name(one: Function, numeric: int) -> str:
 
 def _access_control(one: Function, planted: faults.Faults) -> list[str]:
     """Return the ACS capability of a port that has one. Redirect is what sends peer traffic to the root."""
-    if one.port is None or one.port.kind == "upstream":
+    word = bridges.control(one.port, planted) if one.port else None
+    if word is None:
         return []
-    sign = "+" if planted.has(faults.ACS_REDIRECT) else "-"
-    forward = "+" if planted.has(faults.ACS_REDIRECT) or one.port.kind == "root" else "-"
+    control = " ".join(name + ("+" if word & 1 << bit else "-") for bit, name in enumerate(bridges.BITS))
     return [
         "\tCapabilities: [2a0 v1] Access Control Services",
         "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans+",
-        f"\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir{sign} CmpltRedir{sign} UpstreamFwd{forward} EgressCtrl- "
-        "DirectTrans-",
+        f"\t\tACSCtl:\t{control}",
     ]
 
 

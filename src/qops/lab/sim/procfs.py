@@ -82,6 +82,7 @@ _SYSCTL = {
     "kernel.kptr_restrict": 1,
     "kernel.sysrq": 438,
     "kernel.panic": 0,
+    "kernel.panic_on_oops": 0,
     "kernel.printk": "4 4 1 7",
     "kernel.core_uses_pid": 1,
     "kernel.randomize_va_space": 2,
@@ -98,17 +99,18 @@ _SYSCTL = {
     "net.core.netdev_max_backlog": 1000,
     "net.core.somaxconn": 4096,
 }
-_OPTIONS = re.compile(r"^\s*options\s+nvidia\s+(.*)$", re.MULTILINE)
-_ASSIGNMENT = re.compile(r'NVreg_(\w+)=("[^"]*"|\S+)')
+_OPTIONS = re.compile(r"^\s*options\s+(nvidia\w*)\s+(.*)$", re.MULTILINE)
+_ASSIGNMENT = re.compile(r'(?:NVreg_)?(\w+)=("[^"]*"|\S+)')
 
 
-def module_options(system: Path) -> dict[str, str]:
-    """Return the NVreg_ options of /etc/modprobe.d, which take effect when the module is loaded."""
+def module_options(system: Path, module: str = "nvidia") -> dict[str, str]:
+    """Return the options of /etc/modprobe.d for a module, without NVreg_: they take effect when it is loaded."""
     found: dict[str, str] = {}
     for folder in ("usr/lib/modprobe.d", "etc/modprobe.d"):
         for path in sorted((system / folder).glob("*.conf")):
-            for options in _OPTIONS.findall(path.read_text(encoding="utf-8", errors="replace")):
-                found.update({name: value.strip('"') for name, value in _ASSIGNMENT.findall(options)})
+            for named, options in _OPTIONS.findall(path.read_text(encoding="utf-8", errors="replace")):
+                if named == module:
+                    found.update({name: value.strip('"') for name, value in _ASSIGNMENT.findall(options)})
     return found
 
 
@@ -140,6 +142,9 @@ def load_driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: 
     tree.put("/proc/driver/nvidia/params", _params(hardware, system))
     tree.put("/proc/modules", "".join(f"{name} {size} - - Live {at} (O)\n" for name, size, at in _MODULES))
     tree.put("/sys/module/nvidia/version", version)
+    # Heterogeneous memory management is on by default on x86 alone (kernel-open/nvidia-uvm/uvm_hmm.c).
+    no_hmm = module_options(system, "nvidia_uvm").get("uvm_disable_hmm", str(int(machine != "x86_64")))
+    tree.put("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm", "Y" if no_hmm in ("1", "Y") else "N")
     for gpu in hardware.gpus:
         tree.put(
             f"/proc/driver/nvidia/gpus/{gpu.slot.address}/information",
@@ -179,9 +184,9 @@ def _meminfo(hardware: Hardware) -> str:
 
 def lay_out(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path) -> None:
     """Write /proc and /dev."""
-    kernel = str(planted.value(faults.NO_MODULE, "kernel", "")) or hardware.kernel
+    kernel = faults.kernel(planted, hardware.kernel)
     cmdline = store.read_line(store.var() / "cmdline") or hardware.cmdline
-    tree.put("/proc/cmdline", cmdline)
+    tree.put("/proc/cmdline", cmdline.replace(hardware.kernel, kernel))
     tree.put("/proc/meminfo", _meminfo(hardware))
     tree.put("/proc/version", f"Linux version {kernel} (buildd@lcy02-amd64-046) #1 SMP PREEMPT_DYNAMIC")
     tree.put("/proc/sys/kernel/osrelease", kernel)

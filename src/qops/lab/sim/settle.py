@@ -1,7 +1,8 @@
 """The kernel's part in a write to the tree: a choice shows its brackets, a wrong value is not taken.
 
 The redirected files are plain files, so a role's write leaves what it wrote. `settle` puts them in the
-form that a kernel would show. It runs at boot and, with `--watch`, all the time.
+form that a kernel would show. It runs at boot and, with `--watch`, all the time, and then has the GID tables follow
+the addresses of their interfaces.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import store, sysfs
+from . import hardware, netdevs, store, sysfs
 from .tree import Tree
 
 _CHOICES = {
@@ -69,9 +70,13 @@ def main(arguments: Sequence[str]) -> int:
     """Settle once, or with `--watch` every fifth of a second."""
     tree = Tree(store.root())
     settle(tree)
+    here = hardware.load()
+    addresses: dict[str, str] = {}
     while "--watch" in arguments:
         time.sleep(0.2)
         settle(tree)
+        if here is not None:
+            netdevs.follow(tree, here.nics, addresses)
     return 0
 
 

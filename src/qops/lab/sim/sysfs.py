@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import topology
+from dataclasses import replace
+
+from . import store, topology
 from .hardware import Hardware, Nic, Port, Slot, cpus
 from .tree import Tree
 
@@ -31,6 +33,11 @@ def mac(nic: Nic) -> str:
     """Return a MAC address that only depends on where the NIC sits."""
     at = nic.slot.address
     return f"4c:bb:47:{at.domain:02x}:{at.bus:02x}:{at.function:02x}"
+
+
+def mtu(nic: Nic) -> int:
+    """Return the MTU of a port's interface in bytes: what it has by default, or what fits RDMA once it is set up."""
+    return 9000 if nic.ip else 1500
 
 
 def gids(nic: Nic) -> list[tuple[str, str]]:
@@ -97,6 +104,8 @@ def _iommu(tree: Tree, hardware: Hardware) -> None:
     tree.folder("/sys/class/iommu")
     tree.folder("/sys/kernel/iommu_groups")
     mode = str(hardware.raw.get("iommu", "off"))
+    if mode == "on" and "iommu=pt" in store.read_line(store.var() / "cmdline").split():
+        mode = "pt"
     if mode == "off":
         return
     name = "smmu3.0x0000000005000000" if hardware.arch == "aarch64" else "ivhd0"
@@ -110,6 +119,20 @@ def _iommu(tree: Tree, hardware: Hardware) -> None:
         tree.put(f"{group}/type", "identity" if mode == "pt" else "DMA-FQ")
         tree.link(f"{group}/devices/{at}", f"/sys/bus/pci/devices/{at}")
         tree.link(f"/sys/bus/pci/devices/{at}/iommu_group", group)
+
+
+def gid_table(tree: Tree, nic: Nic, ip: str) -> None:
+    """Write the GID table of a port as it is with an address; the type of an unused entry cannot be read."""
+    port = f"/sys/class/infiniband/{nic.rdma}/ports/1"
+    table = gids(replace(nic, ip=ip))
+    for index in range(8):
+        gid, kind = table[index] if index < len(table) else (_NO_GID, "")
+        tree.put(f"{port}/gids/{index}", gid)
+        for name, value in (("types", kind), ("ndevs", nic.netdev)):
+            if kind:
+                tree.put(f"{port}/gid_attrs/{name}/{index}", value)
+            else:
+                tree.at(f"{port}/gid_attrs/{name}/{index}").unlink(missing_ok=True)
 
 
 def _rdma(tree: Tree, hardware: Hardware) -> None:
@@ -162,18 +185,12 @@ def _rdma(tree: Tree, hardware: Hardware) -> None:
                 "link_downed": 0,
             },
         )
-        table = gids(nic)
-        for index in range(8):
-            gid, kind = table[index] if index < len(table) else (_NO_GID, "")
-            tree.put(f"{port}/gids/{index}", gid)
-            if kind:
-                tree.put(f"{port}/gid_attrs/types/{index}", kind)
-                tree.put(f"{port}/gid_attrs/ndevs/{index}", nic.netdev)
+        gid_table(tree, nic, nic.ip)
         net = f"{at}/net/{nic.netdev}"
         tree.put_all(
             net,
             {
-                "mtu": 1500,
+                "mtu": mtu(nic),
                 "operstate": "up" if nic.up else "down",
                 "carrier": int(nic.up),
                 "speed": nic.rate * 1000 if nic.up else -1,
@@ -231,6 +248,13 @@ def _memory(tree: Tree, hardware: Hardware) -> None:
             tree.link(f"{base}/node{number}/cpu{cpu}", f"/sys/devices/system/cpu/cpu{cpu}")
 
 
+def _system(tree: Tree, hardware: Hardware) -> None:
+    # Version 2, as systems of these classes have it; the practice host itself may be on version 1.
+    tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma misc")
+    if hardware.raw.get("watchdog"):
+        tree.put("/sys/class/watchdog/watchdog0/identity", str(hardware.raw["watchdog"]))
+
+
 def lay_out(tree: Tree, hardware: Hardware) -> None:
     """Write /sys."""
     _pci(tree, hardware)
@@ -238,3 +262,4 @@ def lay_out(tree: Tree, hardware: Hardware) -> None:
     _cpu(tree, hardware)
     _rdma(tree, hardware)
     _memory(tree, hardware)
+    _system(tree, hardware)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import system
+from qops.derive import power_cap
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Found, Role, Severity, rule
@@ -16,6 +17,8 @@ def benign_sw_power_cap(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
     if logs.find(system.THERMAL_ACTIVE, system.POWER_BRAKE):
         return
     capped = tuple(g for g in gpus.gpus if "sw_power_cap" in g.throttle) if gpus else ()
+    if any(power_cap.is_low(g) for g in capped):
+        return  # it works at its limit, and the limit is in question
     masks = tuple(
         h for h in logs.find(system.EVENT_MASK) if int(h.groups["mask"], 16) & (POWER_CAP | OTHERS) == POWER_CAP
     )

@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from .. import NOTICE, clock, driver, hardware, passthrough
+from .. import NOTICE, clock, container, driver, hardware, passthrough
 from ..hardware import Gpu
 from . import monitor, query, report, setters, snapshot, table, topo
 from .snapshot import Snapshot
@@ -242,6 +242,9 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) in (["-h"], ["--help"]):
         _write(_HELP)
         return 0
+    if container.lost():
+        _write(container.LOST)
+        return container.LOST_STATUS
     if list(arguments) == ["--version"]:
         shot = snapshot.take(here)
         branch = ".".join(shot.versions.library.split(".")[:2])
