@@ -94,7 +94,7 @@ def test_a_kernel_without_hugepages() -> None:
 
 def test_what_was_not_asked_is_unseen() -> None:
     settings = _planned(sysctls=None, frequency=None, hugepages=None)
-    assert [settings[key].state for key in KEYS] == [*[State.UNSEEN] * 4, State.ABSENT]
+    assert [settings[key].state for key in KEYS] == [*[State.UNSEEN] * 4, *[State.LEFT] * 4, State.ABSENT]
 
 
 def test_the_migration_cost_is_never_set() -> None:
@@ -110,3 +110,11 @@ def test_what_someone_chose_wins() -> None:
     assert settings["cpu.governor"].state is State.LEFT
     assert settings["hugepages.enabled"].value == "never"
     assert settings["vm.swappiness"].because == "the inventory says so"
+
+
+@pytest.mark.parametrize("key", ["vm.nr_hugepages", "vm.min_free_kbytes", "kernel.panic", "kernel.panic_on_oops"])
+def test_some_settings_are_a_choice_and_nothing_else(key: str) -> None:
+    seen = Sysctls({**SYSCTLS.values, key: "0"}, (), "sysctl")
+    assert _planned(sysctls=seen)[key].state is State.LEFT
+    chosen = _planned(sysctls=seen, chosen={key: "10"})[key]
+    assert (chosen.state, chosen.path) == (State.DIFFERS, "/proc/sys/" + key.replace(".", "/"))

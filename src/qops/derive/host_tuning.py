@@ -1,6 +1,7 @@
 """The plan for a host's CPUs and memory: each setting as it should be, as it is, and why."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from qops.derive import cpu, sysctl
 from qops.derive.derived import Derived
@@ -11,7 +12,14 @@ from qops.evidence.kernel import CpuFrequency, Hugepages, Sysctls
 
 GOVERNOR_FILES = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 HUGEPAGES_FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
-KEYS = (cpu.GOVERNOR, sysctl.SWAPPINESS, sysctl.NUMA_BALANCING, cpu.HUGEPAGES, sysctl.MIGRATION_COST)
+KEYS = (
+    cpu.GOVERNOR,
+    sysctl.SWAPPINESS,
+    sysctl.NUMA_BALANCING,
+    cpu.HUGEPAGES,
+    *sysctl.CHOICES,
+    sysctl.MIGRATION_COST,
+)
 
 
 def plan(
@@ -37,11 +45,12 @@ def plan(
             sysctls,
         ),
         _hugepages(_or_chosen(cpu.hugepages(hardware), wanted.get(cpu.HUGEPAGES)), hugepages),
+        *(_sysctl(key, _or_chosen(sysctl.choice(key), wanted.get(key)), sysctls) for key in sysctl.CHOICES),
         Setting(sysctl.MIGRATION_COST, "", "", "", State.ABSENT, sysctl.MIGRATION_COST_GONE),
     )
 
 
-def _or_chosen(derived: Derived[int] | Derived[str] | Derived[str | None], chosen: str | None) -> Derived[str]:
+def _or_chosen(derived: Derived[Any], chosen: str | None) -> Derived[str]:
     """Return what someone chose, or what was derived; "" stands for: leave it."""
     if chosen is None:
         return Derived("" if derived.value is None else str(derived.value), derived.because)

@@ -9,7 +9,8 @@ from qops.probes.pattern import lazy
 
 KEYS = (
     "fs.file-max", "fs.nr_open", "kernel.dmesg_restrict", "kernel.hung_task_timeout_secs", "kernel.numa_balancing",
-    "kernel.pid_max", "kernel.sched_rt_runtime_us", "kernel.shmall", "kernel.shmmax", "kernel.threads-max",
+    "kernel.panic", "kernel.panic_on_oops", "kernel.pid_max",
+    "kernel.sched_rt_runtime_us", "kernel.shmall", "kernel.shmmax", "kernel.threads-max",
     "kernel.yama.ptrace_scope", "net.core.netdev_max_backlog", "net.core.rmem_default", "net.core.rmem_max",
     "net.core.somaxconn", "net.core.wmem_default", "net.core.wmem_max", "net.ipv4.conf.all.accept_local",
     "net.ipv4.conf.all.arp_announce", "net.ipv4.conf.all.arp_ignore", "net.ipv4.conf.all.rp_filter",
