@@ -13,8 +13,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from qops import bridge
-from qops.bridge.files import Current, look_at
+from qops.bridge.files import Current, look_at, merged
 from qops.errors import QopsError
+from qops.redaction import Redactor
 
 DOCUMENTATION = """
 name: qops_files
@@ -26,6 +27,8 @@ options:
   files:
     description:
       - Each has V(dest), and V(template) (of the role's templates), V(file) (of the role's files) or V(content).
+      - V(merge) in their place is a mapping that is laid over the JSON object that V(dest) holds. Its other keys, mode
+        and owner stay, and a diff shows no password.
       - V(state) is V(file), V(directory), V(link) (to V(src)) or V(absent).
       - V(mode), V(owner) and V(group) are V(0644), V(root) and V(root); of a directory V(0755).
       - V(validate) is a command that gets the new file as V(%s) and must succeed.
@@ -34,7 +37,7 @@ options:
     elements: dict
     required: true
 """
-ALLOWED = {"dest", "template", "file", "content", "state", "src", "mode", "owner", "group", "validate", "once"}
+ALLOWED = {"dest", "template", "file", "content", "state", "src", "mode", "owner", "group", "validate", "once", "merge"}
 
 
 class ActionModule(ActionBase):
@@ -55,10 +58,13 @@ class ActionModule(ActionBase):
         wanted = [self._wanted(file, known) for file in options["files"]]
         try:
             found = look_at(bridge.shell_of(self), [file["dest"] for file in wanted])
+            wanted = [merged(file, now) if "merge" in file else file for file, now in zip(wanted, found, strict=True)]
         except QopsError as error:
             raise AnsibleActionFail(f"{error.message}. {error.hint}") from error
         differing = [(file, now) for file, now in zip(wanted, found, strict=True) if self._differs(file, now)]
         result.update(changed=bool(differing), changed_files=[file["dest"] for file, _ in differing])
+        if differing and not self._task.check_mode:
+            bridge.Remembered(constants.DEFAULT_LOCAL_TMP, str(known.get("inventory_hostname", "host"))).forget()
         diffs: list[dict[str, str]] = []
         for file, now in differing:
             if self._task.diff:
@@ -66,7 +72,8 @@ class ActionModule(ActionBase):
             if not self._task.check_mode:
                 done = self._write(file, now, known)
                 if done.get("failed"):
-                    return {**result, **done, "msg": f"{file['dest']}: {done.get('msg', 'could not be written')}"}
+                    said = f"{done.get('msg', 'could not be written')}: {done.get('stderr', '')}".strip(": \n")
+                    return {**result, **done, "msg": f"{file['dest']}: {said}"}
         if diffs:
             result["diff"] = diffs
         return result
@@ -77,9 +84,9 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"qops_files: {'no such option: ' + ', '.join(strange) if strange else 'no dest'}")
         state = str(given.get("state", "file"))
         file = {"state": state, "mode": "0755" if state == "directory" else "0644", "owner": "root", "group": "root"}
-        file |= {name: value if name == "once" else str(value) for name, value in given.items()}
+        file |= {name: value if name in ("once", "merge") else str(value) for name, value in given.items()}
         file["mode"] = file["mode"].zfill(4)
-        if state == "file":
+        if state == "file" and "merge" not in given:
             file["bytes"] = self._content(given, known)
         return file
 
@@ -121,6 +128,9 @@ class ActionModule(ActionBase):
             before += f"# mode {now.mode} {now.owner}:{now.group}\n"
             after += f"# mode {file['mode']} {file['owner']}:{file['group']}\n"
         before = "" if now.kind == "absent" else before
+        if "merge" in file:
+            redact = Redactor()
+            before, after = (redact(text.encode()).decode() for text in (before, after))
         return {"before_header": file["dest"], "after_header": file["dest"], "before": before, "after": after}
 
     def _write(self, file: dict[str, t.Any], now: Current, known: dict[str, t.Any]) -> dict[str, t.Any]:
