@@ -25,6 +25,8 @@ JUMBO = 4200  # bytes: a RoCE payload of 4096 and its headers fit from here on
             "set the same MTU (9000) on both ends, on every port of the link and on the switch between",
             commands=("ip -o link | grep -o '^[^@]*: [^ ]*\\|mtu [0-9]*'", "ping -c 3 -M do -s 8972 PEER"),
             risk="a link that changes its MTU is down for a moment",
+            variable="rdma_network_mtu",
+            tag="rdma_network",
         ),
     ),
 )
