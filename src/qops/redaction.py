@@ -258,3 +258,13 @@ def _is_environment(data: bytes) -> bool:
 def _is_random(secret: bytes) -> bool:
     letters = re.search(rb"[A-Za-z]", secret)
     return len(secret) >= PROPAGATED and bool(letters) and bool(re.search(rb"\d", secret)) and b" " not in secret
+
+
+def tokens(data: bytes) -> tuple[str, ...]:
+    """Return what kinds of tokens `data` holds, of those that their own form gives away ("Hugging Face token")."""
+    found = []
+    for kind, pattern in _TOKENS:
+        match = pattern.search(data)
+        if match and not _NO_VALUE.match(match["s"].strip(b"\"' \t\r")):
+            found.append(kind)
+    return ("private key", *found) if _KEY.search(data) else tuple(found)

@@ -112,7 +112,7 @@ def read(source: str) -> Inventory:
     if "," in source and not path.exists():
         inventory = Inventory(source, Path())
         for name in (part.strip() for part in source.split(",")):
-            for one in _expanded(name, source) if name else ():
+            for one in expanded(name, source) if name else ():
                 inventory.add("ungrouped", one)
         return inventory
     if not path.exists():
@@ -148,7 +148,7 @@ def _read_yaml(inventory: Inventory, top: Mapping[str, Any]) -> None:
             entries = _mapping(value, f"{inventory.source}: {name}.{key}")
             if key == "hosts":
                 for pattern, variables in entries.items():
-                    for one in _expanded(str(pattern), inventory.source):
+                    for one in expanded(str(pattern), inventory.source):
                         inventory.add(str(name), one).update(_mapping(variables, inventory.source))
             elif key == "children":
                 group.children |= {str(child): None for child in entries}
@@ -188,7 +188,7 @@ def _read_ini(inventory: Inventory, text: str) -> None:
             except ValueError as error:
                 raise UsageError(f"{where}: {error}: {line}") from None
             pairs = dict(word.partition("=")[::2] for word in words[1:])
-            for one in _expanded(words[0], where):
+            for one in expanded(words[0], where):
                 inventory.add(name, one).update(pairs)
 
 
@@ -196,7 +196,7 @@ def _value(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _expanded(pattern: str, where: object) -> Iterator[str]:
+def expanded(pattern: str, where: object) -> Iterator[str]:
     """Yield the hosts of a name with ranges: `gpu[01:16]`, `node-[a:d]`, `n[0:8:2]`."""
     parts: list[list[str]] = []
     at = 0
