@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from qops import bridge
@@ -25,6 +26,12 @@ options:
     description: After how many seconds to stop asking.
     type: float
     default: 60
+  fresh:
+    description:
+      - Whether to look again at what this run has seen already.
+      - Otherwise the host is asked anew only when a role has found something to change there since.
+    type: bool
+    default: false
 """
 
 
@@ -43,6 +50,7 @@ class ActionModule(ActionBase):
             argument_spec={
                 "role": {"type": "str", "required": True},
                 "seconds": {"type": "float", "default": 60.0},
+                "fresh": {"type": "bool", "default": False},
             }
         )
         known = task_vars or {}
@@ -54,14 +62,29 @@ class ActionModule(ActionBase):
                 for name in made.defaults
                 if prefix + name in known
             }
+            given |= {n: bridge.plain(self._templar.template(known[n])) for n in made.also if n in known}
             said = str(self._templar.template(known.get("qops_hardware_class", "")) or "")
             host = str(known.get("inventory_hostname", "host"))
-            seen = bridge.look(host, bridge.shell_of(self), bridge.kinds(made), seconds=options["seconds"])
+            remembered = bridge.Remembered(constants.DEFAULT_LOCAL_TMP, host)
+            if options["fresh"]:
+                remembered.forget()
+            # The first role of a run sees along what the others will want.
+            tags = known.get("ansible_run_tags", ["all"]), known.get("ansible_skip_tags", [])
+            seen = remembered.look(
+                host,
+                bridge.shell_of(self),
+                bridge.kinds(made),
+                seconds=options["seconds"],
+                special=made.asks({**made.defaults, **made.also, **given}),
+                ahead=bridge.wanted_soon(*tags) if made.role == "preflight" else (),
+            )
             plan = bridge.planned(made.role, seen, given, said)
         except QopsError as error:
             return {**result, "failed": True, "msg": f"{error.message}. {error.hint}".removesuffix(". ")}
         reasons = plan.pop("failed")
         result.update(plan, changed=False)
+        if plan["manage"] and plan["differs"] and not self._task.check_mode:
+            remembered.forget()  # the role changes the host next
         if reasons:
             # All that is wrong, at once; and what the plan would be, for whoever mends it.
             result.update(failed=True, msg="\n".join(reasons))

@@ -4,11 +4,13 @@ from qops.bridge.connection import shell_of
 from qops.bridge.facts import KINDS, evidence, facts, plain
 from qops.bridge.looking import look, look_by_name
 from qops.bridge.planning import judged, kinds, needed, planned, role_plan, rules
+from qops.bridge.remembered import Remembered, wanted_soon
 from qops.bridge.transport import AnsibleTransport, Shell
 
 __all__ = [
     "KINDS",
     "AnsibleTransport",
+    "Remembered",
     "Shell",
     "evidence",
     "facts",
@@ -22,4 +24,5 @@ __all__ = [
     "role_plan",
     "rules",
     "shell_of",
+    "wanted_soon",
 ]

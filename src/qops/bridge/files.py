@@ -5,8 +5,11 @@ import binascii
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from qops.bridge.facts import plain
 from qops.bridge.transport import Shell
+from qops.derive import json_file
 from qops.errors import TransportError
 
 LARGEST = 1 << 20  # bytes of a file that are compared and shown; a larger one differs by its checksum
@@ -51,6 +54,17 @@ def look_at(shell: Shell, paths: Sequence[str]) -> tuple[Current, ...]:
         reason = (err or out).strip()[-300:] or f"exit status {status}"
         raise TransportError(f"files could not be read on the host: {reason}", "look with --become, or as root")
     return tuple(_current(line) for line in lines)
+
+
+def merged(file: dict[str, Any], now: Current) -> dict[str, Any]:
+    """Return `file` with the bytes that its `merge` makes of a JSON file as it is, whose mode and owner stay.
+
+    UsageError when what is there is no JSON object.
+    """
+    if now.kind != "file":
+        return {**file, "bytes": json_file.text(plain(file["merge"])).encode()}
+    kept = {"mode": now.mode, "owner": now.owner, "group": now.group}
+    return {**file, **kept, "bytes": json_file.laid_over(file["dest"], now.content or b"", plain(file["merge"]))}
 
 
 def _current(line: str) -> Current:

@@ -16,9 +16,13 @@ from qops.transports import answer
 Seen = dict[type, Any]
 
 
-def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float) -> Seen:
-    """Return the evidence of `kinds` of a host: each question put once, all of them in one round trip."""
-    chosen = [probe.once() for probe in KINDS.values() if probe.makes in kinds]
+def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float, special: Collection[Probe] = ()) -> Seen:
+    """Return the evidence of `kinds` of a host: each question put once, all of them in one round trip.
+
+    `special` are probes that ask this host something of its own, in place of the common ones of the same name.
+    """
+    own = {probe.name: probe for probe in special}
+    chosen = [own.get(probe.name, probe).once() for probe in KINDS.values() if probe.makes in kinds]
     asked: dict[tuple[str, ...] | str, tuple[Ask, str]] = {}
     for probe in chosen:
         for ask in probe.asks:

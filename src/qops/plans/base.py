@@ -7,6 +7,7 @@ from typing import Any
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
 from qops.derive.setting import Setting, State
+from qops.probes.base import Probe
 
 Seen = Mapping[type, Any]
 """Evidence by its type; what nobody saw is missing."""
@@ -57,6 +58,8 @@ class RolePlan:
     defaults: Options
     make: Callable[[Seen, Derived[HardwareClass], Options], Plan]
     needs_class: bool = True  # False: the role does its work on a host of unknown hardware too
+    also: Options = field(default_factory=dict)  # variables of other roles that it uses, by full name, with defaults
+    asks: Callable[[Options], tuple[Probe, ...]] = lambda options: ()  # probes whose questions depend on the options
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ YES = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for 
 
 def kinds(made: RolePlan) -> frozenset[type]:
     """Return the evidence that a plan is made from."""
-    return frozenset({*made.kinds, Gpus, PcieTree})
+    return frozenset({*made.kinds, Gpus, PcieTree} if made.needs_class else made.kinds)
 
 
 def plan(made: RolePlan, seen: Seen, variables: Mapping[str, Any], said: str = "") -> Planned:
@@ -23,11 +23,11 @@ def plan(made: RolePlan, seen: Seen, variables: Mapping[str, Any], said: str = "
     for a variable that cannot be.
     """
     hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
-    options = {**made.defaults, **variables}
+    options = {**made.defaults, **made.also, **variables}
     manage = str(options.get("manage", True)).lower() in YES
     if made.needs_class and hardware.value is HardwareClass.UNKNOWN:
         wrong = (f"{hardware.because}. Set qops_hardware_class for this host if you know better",) if manage else ()
         return Planned(made.role, hardware, manage, Plan(), wrong)
-    found = made.make(seen, hardware, options)
-    unseen = (f"could not be read: {', '.join(found.unseen)}",) if found.unseen else ()
-    return Planned(made.role, hardware, manage, found, (*found.refused, *unseen) if manage else found.unsafe)
+    result = made.make(seen, hardware, options)
+    unseen = (f"could not be read: {', '.join(result.unseen)}",) if result.unseen else ()
+    return Planned(made.role, hardware, manage, result, (*result.refused, *unseen) if manage else result.unsafe)
