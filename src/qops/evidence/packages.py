@@ -26,3 +26,8 @@ class Packages(Struct, frozen=True):
         """Return the version that is installed, or "" for none."""
         package = self.packages.get(name)
         return package.version if package and package.whole else ""
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The packages that an interrupted installation left half done: apt does nothing before they are finished."""
+        return tuple(p.name for p in self.packages.values() if p.version and not p.whole)
