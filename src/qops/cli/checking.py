@@ -3,8 +3,9 @@
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +14,9 @@ from qops.errors import FAULT, HEALTHY, ParseError, UsageError
 from qops.flags import Command, Remark, Severity, check, check_variables, shell, sources
 from qops.render import screen
 from qops.transports.base import clean
+
+if TYPE_CHECKING:
+    from qops.recipes import Recipe
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
@@ -28,6 +32,16 @@ def run(engine: str, version: str, files: Sequence[str], words: Sequence[str], f
         found += _file(name, engine, version)
     _write(found, form)
     return FAULT if any(one.severity is Severity.ERROR for one in found) else HEALTHY
+
+
+def run_recipes(known: "Mapping[str, Recipe]", names: Sequence[str], version: str, form: str) -> int:
+    """Check recipes by their names and write; return the exit status."""
+    from qops.cli.showing import remarks
+    from qops.recipes import one
+
+    found = [remark for name in names for remark in remarks(one(known, name), version)]
+    _write(found, form)
+    return FAULT if any(remark.severity is Severity.ERROR for remark in found) else HEALTHY
 
 
 def _typed(engine: str, words: Sequence[str]) -> Command:

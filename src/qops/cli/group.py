@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "collect": ("qops.cli.collect", "collect", "Record this host's evidence to a redacted bundle."),
     "plan": ("qops.cli.plan", "plan", "Say what the roles would set on a host, and why."),
     "inventory": ("qops.cli.inventory", "inventory", "Find the mistakes in an inventory, without Ansible."),
-    "recipes": ("qops.cli.recipes", "recipes", "Check what serves a model against the engine's release."),
+    "recipes": ("qops.cli.recipes", "recipes", "List, show and check what serves a model."),
     "explain": ("qops.cli.explain", "explain", "Explain a finding: what it means, and its runbook."),
     "rules": ("qops.cli.rules", "rules", "List the rules."),
     "lab": ("qops.cli.lab", "lab", "Practise on hosts whose GPUs are simulated."),

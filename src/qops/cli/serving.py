@@ -1,0 +1,129 @@
+"""The work of `qops plan HOST RECIPE`: looks at the hosts, plans the service, and writes the plan or one artefact."""
+
+import ipaddress
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qops.cli import options
+from qops.errors import FAULT, HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, TransportError, UsageError
+from qops.plans import service as services
+from qops.plans.service import Service
+
+if TYPE_CHECKING:
+    from qops.recipes import Recipe
+    from qops.transports.answer import Collection
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9\-]{0,40}")
+_PATH = re.compile(r"/[^\s,:]+")
+
+
+def choices(name: str, gpus: str, port: int, listen: str, api_key_file: str) -> services.Options:
+    """Return what the command line chooses of a service. UsageError for what cannot be."""
+    indexes = [part.strip() for part in gpus.split(",") if part.strip()]
+    if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in indexes):
+        raise UsageError(f"--gpus cannot be {gpus!r}", "give indexes, such as 0,1,2,3")
+    if name and not _NAME.fullmatch(name):
+        raise UsageError(f"--name cannot be {name!r}", "at most 41 lower-case letters, digits and hyphens")
+    try:
+        ipaddress.ip_address(listen)
+    except ValueError:
+        hint = "give an address of the host, such as 127.0.0.1 or 0.0.0.0"
+        raise UsageError(f"--listen cannot be {listen!r}", hint) from None
+    if api_key_file and not _PATH.fullmatch(api_key_file):
+        raise UsageError(f"--api-key-file cannot be {api_key_file!r}", "give an absolute path on the host")
+    return services.Options(name, tuple(map(int, indexes)), port, listen, api_key_file)
+
+
+def run(
+    recipe: "Recipe",
+    chosen: services.Options,
+    inventory: str | None,
+    pattern: str,
+    *,
+    output: str | None,
+    form: str,
+    color: str,
+    quiet: bool,
+) -> int:
+    """Plan and write; return the exit status."""
+    made, errors, interrupted = _planned(recipe, chosen, inventory, pattern, quiet=quiet)
+    from qops.render import artefacts, screen
+    from qops.render import services as rendered
+
+    if output:
+        return _artefact(artefacts.ARTEFACTS[output], made, errors)
+    if form == "json":
+        sys.stdout.write(rendered.document(made, errors))
+    else:
+        screen.write(list(rendered.text(made, errors)), color=color)
+    if interrupted:
+        return INTERRUPTED
+    if errors:
+        return UNREACHABLE
+    if any(service.refused for service in made.values()):
+        return FAULT
+    return INCOMPLETE if any(service.unseen for service in made.values()) else HEALTHY
+
+
+def _artefact(make: Callable[[Service], str], made: Mapping[str, Service], errors: Mapping[str, str]) -> int:
+    """Write one artefact of one host, for a file or a pipe."""
+    if errors or len(made) != 1:
+        why = "; ".join(f"{host}: {error}" for host, error in errors.items()) or f"{len(made)} hosts match"
+        raise UsageError(f"--output takes one host, and {why}", "name one host")
+    (service,) = made.values()
+    if service.refused or service.unseen:
+        raise UsageError("; ".join((*service.refused, *service.unseen)), "without --output the plan says more")
+    sys.stdout.write(make(service))
+    return HEALTHY
+
+
+def _planned(
+    recipe: "Recipe", chosen: services.Options, inventory: str | None, pattern: str, *, quiet: bool
+) -> tuple[dict[str, Service], dict[str, str], bool]:
+    from dataclasses import replace
+
+    from qops import inventory as inventories
+    from qops import probes
+    from qops.cli import fleet
+    from qops.cli.looking import look
+    from qops.derive.hardware_class import hardware_class
+    from qops.engine import observe
+    from qops.evidence.gpu import Gpus
+    from qops.evidence.pcie import PcieTree
+
+    known = [probe.once() for probe in probes.ALL if probe.makes in services.KINDS]
+
+    def plan(found: "Collection", variables: Mapping[str, object]) -> Service:
+        seen = observe(found.texts, found.gaps, known)
+        said = str(variables.get("qops_hardware_class") or "")
+        hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
+        root = str(variables.get("model_store_root") or services.ROOT)
+        return services.make(recipe, seen, hardware, replace(chosen, root=root))
+
+    if inventory is None:
+        found = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
+        return {found.host: plan(found, {})}, {}, found.interrupted
+    also = ["qops_hardware_class", "model_store_root"]
+    hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=also)}
+
+    def make(found: "Collection", lost: str, written: str) -> Service:
+        if lost:
+            raise TransportError(lost, "try again")
+        return plan(found, hosts[found.host].variables)
+
+    looked, interrupted = fleet.look(
+        list(hosts.values()), known, make, what=f"looking at {len(hosts)} hosts", seconds=options.SECONDS, quiet=quiet
+    )
+    made = {one.host.name: one.result for one in looked if one.result is not None}
+    errors = {one.host.name: f"{one.error.message}; try: {one.error.hint}" for one in looked if one.error}
+    return made, errors, interrupted
+
+
+def library(folders: Sequence[str], inventory: str | None) -> "dict[str, Recipe]":
+    """Return all recipes: qops's own, those beside the inventory, and those of `--recipes`."""
+    from qops import recipes
+
+    return recipes.load([*(recipes.beside(inventory) if inventory else ()), *map(Path, folders)])
