@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import tempfile
 import typing as t
@@ -13,7 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from qops import bridge
-from qops.bridge.files import Current, look_at, merged
+from qops.bridge.files import LARGEST, Current, Wanted, look_at, merged, write_all
 from qops.errors import QopsError
 from qops.redaction import Redactor
 
@@ -21,7 +22,7 @@ DOCUMENTATION = """
 name: qops_files
 short_description: Write the files of a role
 description:
-  - Compares all files in one round trip and writes what differs by C(ansible.builtin.copy) and C(file).
+  - Compares all files in one round trip and writes what differs in another.
   - Knows check mode and diffs. RV(changed_files) has the paths of what was, or would be, changed.
 options:
   files:
@@ -65,18 +66,48 @@ class ActionModule(ActionBase):
         result.update(changed=bool(differing), changed_files=[file["dest"] for file, _ in differing])
         if differing and not self._task.check_mode:
             bridge.Remembered(constants.DEFAULT_LOCAL_TMP, str(known.get("inventory_hostname", "host"))).forget()
-        diffs: list[dict[str, str]] = []
-        for file, now in differing:
-            if self._task.diff:
-                diffs.append(self._diff(file, now))
-            if not self._task.check_mode:
-                done = self._write(file, now, known)
-                if done.get("failed"):
-                    said = f"{done.get('msg', 'could not be written')}: {done.get('stderr', '')}".strip(": \n")
-                    return {**result, **done, "msg": f"{file['dest']}: {said}"}
-        if diffs:
-            result["diff"] = diffs
+        if self._task.diff and differing:
+            result["diff"] = [self._diff(file, now) for file, now in differing]
+        if not self._task.check_mode:
+            for together, some in itertools.groupby(differing, key=lambda one: self._is_plain(*one)):
+                group = list(some)
+                failed = self._write_together(group) if together else self._write_each(group, known)
+                if failed:
+                    return {**result, "failed": True, "msg": failed}
         return result
+
+    @staticmethod
+    def _is_plain(file: dict[str, t.Any], now: Current) -> bool:
+        """Whether a shell can write it safely: nothing of another kind is in its place, and nothing validates it."""
+        if "validate" in file or len(file.get("bytes", b"")) > LARGEST:
+            return False
+        return file["state"] != "absent" and now.kind in ("absent", file["state"], "link")
+
+    def _write_together(self, differing: list[tuple[dict[str, t.Any], Current]]) -> str:
+        """Write all in one round trip; return what went wrong, or nothing."""
+        files = [
+            Wanted(
+                one["dest"],
+                one["state"],
+                one["mode"],
+                one["owner"],
+                one["group"],
+                one.get("src", ""),
+                one.get("bytes", b""),
+            )
+            for one, _ in differing
+        ]
+        path, reason = write_all(bridge.shell_of(self), files)
+        return f"{path}: {reason}" if path else ""
+
+    def _write_each(self, differing: list[tuple[dict[str, t.Any], Current]], known: dict[str, t.Any]) -> str:
+        """Write one after the other by Ansible's modules; return what went wrong, or nothing."""
+        for file, now in differing:
+            done = self._write(file, now, known)
+            if done.get("failed"):
+                said = f"{done.get('msg', 'could not be written')}: {done.get('stderr', '')}".strip(": \n")
+                return f"{file['dest']}: {said}"
+        return ""
 
     def _wanted(self, given: dict[str, t.Any], known: dict[str, t.Any]) -> dict[str, t.Any]:
         strange = sorted(set(given) - ALLOWED)
