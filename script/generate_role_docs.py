@@ -17,9 +17,9 @@ BEGIN, END = "<!-- generated: begin (script/generate_role_docs.py) -->", "<!-- g
 _MARKUP = re.compile(r"\b([VCO])\(([^)]*)\)")  # Ansible's marks for values, code and options
 
 
-def plain(text: str) -> str:
-    """Return a description with Ansible's marks as Markdown code."""
-    return _MARKUP.sub(r"`\2`", text)
+def plain(text: str | list[str]) -> str:
+    """Return a description, in one piece or in paragraphs, with Ansible's marks as Markdown code."""
+    return _MARKUP.sub(r"`\2`", text if isinstance(text, str) else " ".join(text))
 
 
 def table(options: dict[str, Any]) -> list[str]:

@@ -39,13 +39,33 @@ HOSTS = {
 }
 SYSCTLS = "vm.swappiness = 60\nkernel.numa_balancing = 1\n"
 HUGEPAGES = "[always] madvise never\n"
+SERVICES = """== host services
+Id=ssh.service
+LoadState=loaded
+ActiveState=active
+UnitFileState=enabled
+MemoryMin=0
+MemoryLow=0
+
+Id=chrony.service
+LoadState=loaded
+ActiveState=active
+UnitFileState=enabled
+
+RuntimeWatchdogUSec=0
+watchdog: SBSA Generic Watchdog
+rdma: mlx5_0
+cgroups: 2
+manager: dpkg
+raises: yes
+"""
 MEMORY = "MemTotal:       131072000 kB\nSwapTotal:        8388604 kB\n"
 
 
 def facts(hardware: str) -> dict[str, Any]:
     """Return what qops_evidence gives on a host of a class, which has the kernel's default settings."""
     smi, frequency = HOSTS[hardware]
-    files = (smi, frequency, SYSCTLS, HUGEPAGES, MEMORY)
+    files = (smi, frequency, SYSCTLS, HUGEPAGES, MEMORY, SERVICES)
     return bridge.facts(observe([text(content, f"{n}.txt") for n, content in enumerate(files)]))
 
 

@@ -108,7 +108,7 @@ def render_for_each_class(tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 
 @pytest.mark.parametrize("hardware", HOSTS)
-@pytest.mark.parametrize("name", ["sysctl.conf", "host-tuning.conf"])
+@pytest.mark.parametrize("name", ["sysctl.conf", "host-tuning.conf", "memlock.conf"])
 def test_what_is_written_for_a_class(rendered: dict[str, str], hardware: str, name: str) -> None:
     golden = GOLDENS / hardware / name
     written = rendered[f"{hardware}/{name}"]
@@ -116,6 +116,11 @@ def test_what_is_written_for_a_class(rendered: dict[str, str], hardware: str, na
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(written, encoding="utf-8")
     assert written == golden.read_text(encoding="utf-8")
+
+
+def test_the_watchdog_of_a_spark(rendered: dict[str, str]) -> None:
+    assert rendered["spark/watchdog.conf"].endswith("[Manager]\nRuntimeWatchdogSec=60s\n")
+    assert rendered["spark/earlyoom"].endswith('EARLYOOM_ARGS="-m 2 -s 80 -r 3600"\n')
 
 
 def _settle(tmp_path: Path, lines: str, files: dict[str, str]) -> tuple[subprocess.CompletedProcess[str], Path]:

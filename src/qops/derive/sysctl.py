@@ -5,6 +5,10 @@ from qops.derive.hardware_class import HardwareClass
 
 SWAPPINESS = "vm.swappiness"
 NUMA_BALANCING = "kernel.numa_balancing"
+NR_HUGEPAGES = "vm.nr_hugepages"
+MIN_FREE = "vm.min_free_kbytes"
+PANIC = "kernel.panic"
+PANIC_ON_OOPS = "kernel.panic_on_oops"
 MIGRATION_COST = "kernel.sched_migration_cost_ns"
 
 # Linux 5.13 moved it to debugfs, which lockdown (Secure Boot) closes; TuneD dropped it after measuring
@@ -38,3 +42,20 @@ def numa_balancing(hardware: HardwareClass) -> Derived[int]:
     if hardware in (HardwareClass.SPARK, HardwareClass.RTX5090):
         return Derived(0, "there is one memory node, so it could only cost page faults")
     return Derived(0, "its page faults interrupt the threads that feed the GPUs, and pinned memory cannot move anyway")
+
+
+# Settings for which nothing is derived: they are somebody's choice, and here is why.
+CHOICES = {
+    # Documentation/admin-guide/mm/hugetlbpage.rst
+    NR_HUGEPAGES: "engines ask for no static hugepages, and what is set apart for them is lost to everything else",
+    # tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark#19: 6 GiB less were available, and vLLM did not start.
+    MIN_FREE: "a higher reserve lowers the memory that an engine finds available, so that it may not start",
+    # Documentation/admin-guide/sysctl/kernel.rst. MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark#157 wants both.
+    PANIC: "a restart after a panic brings the service back, and takes the screen that tells why",
+    PANIC_ON_OOPS: "after an oops a host may hang or go on for months: which is worse is its owner's to say",
+}
+
+
+def choice(key: str) -> Derived[None]:
+    """Return why a setting of `CHOICES` is left as it is unless somebody chose."""
+    return Derived(None, CHOICES[key])

@@ -276,3 +276,10 @@ KEY_NOT_ENROLLED = Message(
     ("is not enrolled",),
     "mokutil --test-key (src/mokutil.c)",
 )
+DISK_FULL = Message(
+    "system-disk-full",
+    r"^(?!.*(?:/dev/shm|shared memory|shm_open|/torch_|psm_|posix_fallocate))(?=(?:.*?[\s'\"=(](?P<path>/[\w.+@/-]{3,300}))?)"
+    r".*(?:no space left on device|disk quota exceeded)",
+    ("no space left on device", "disk quota exceeded"),
+    "errno 28 and 122 as libc, Python, Go and docker print them",
+)

@@ -12,6 +12,7 @@ from qops.rules.cuda.driver_too_old_for_image import driver_too_old_for_image
 from qops.rules.cuda.fabric_manager_not_running import fabric_manager_not_running
 from qops.rules.cuda.fabric_state_in_progress import fabric_state_in_progress
 from qops.rules.cuda.forward_compat_unsupported_gpu import forward_compat_unsupported_gpu
+from qops.rules.cuda.image_needs_newer_driver import image_needs_newer_driver
 from qops.rules.cuda.jit_compiler_missing import jit_compiler_missing
 from qops.rules.cuda.kernel_bug_illegal_access import kernel_bug_illegal_access
 from qops.rules.cuda.no_kernel_image_for_arch import no_kernel_image_for_arch
@@ -37,4 +38,5 @@ RULES: tuple[Rule, ...] = (
     specdecode_kernel_illegal_access,
     allocation_exceeds_gpu_memory,
     cuda_error,
+    image_needs_newer_driver,
 )

@@ -16,6 +16,8 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
             "install the NVIDIA container toolkit, let it configure the container engine, restart the engine",
             commands=("nvidia-ctk --version", "docker info --format '{{json .Runtimes}}'"),
             risk="a restart of docker stops containers unless live-restore is on",
+            variable="container_toolkit_version",
+            tag="container_toolkit",
         ),
     ),
 )

@@ -38,6 +38,9 @@ from qops.rules.nccl.rank_missing_from_collective import rank_missing_from_colle
 from qops.rules.nccl.rank_stopped import rank_stopped
 from qops.rules.nccl.ray_version_mismatch import ray_version_mismatch
 from qops.rules.nccl.rdma_device_not_selected import rdma_device_not_selected
+from qops.rules.nccl.rdma_environment_stale import rdma_environment_stale
+from qops.rules.nccl.rdma_link_below_rate import rdma_link_below_rate
+from qops.rules.nccl.rdma_twins_not_in_two_subnets import rdma_twins_not_in_two_subnets
 from qops.rules.nccl.roce_gid_index_wrong import roce_gid_index_wrong
 from qops.rules.nccl.roce_rail_cross_nic import roce_rail_cross_nic
 from qops.rules.nccl.shm_too_small import shm_too_small
@@ -89,4 +92,7 @@ RULES: tuple[Rule, ...] = (
     peer_closed_connection,
     nccl_error,
     ib_completion_error,
+    rdma_twins_not_in_two_subnets,
+    rdma_link_below_rate,
+    rdma_environment_stale,
 )

@@ -38,8 +38,10 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
         ),
         Fix(
             "or clear ACS redirect on every bridge above a GPU, at each boot; never inside a virtual machine",
-            commands=("lspci -d ::0604 -vvv | grep -E '^[0-9a-f]|ACSCtl'", "setpci -s BRIDGE ECAP_ACS+0x6.w=0000"),
+            commands=("lspci -d ::0604 -vvv | grep -E '^[0-9a-f]|ACSCtl'", "setpci -s BRIDGE ECAP_ACS+0x6.w=0000:000c"),
             risk="devices below one bridge can then reach each other without the IOMMU's check",
+            variable="pcie_p2p_acs",
+            tag="pcie_p2p",
         ),
         Fix(
             "NCCL_P2P_DISABLE=1, and also --disable-custom-all-reduce: the engine's own all-reduce uses P2P as well",
@@ -147,7 +149,8 @@ def p2p_blocked_by_acs_iommu(
             Confidence.POSSIBLE,
             severity=Severity.WARNING,
         )
-    elif (redirects or numbers) and far and not stood and rates is None:
+    elif (redirects or numbers) and far and not stood and rates is None and not platform.iommu_off(command_line, iommu):
+        # Without an IOMMU a redirected request is sent on: it takes longer and arrives.
         yield Found(
             "GPUs",
             f"{path} and {what}: P2P between them would not arrive; nothing seen shows a hang",

@@ -19,12 +19,18 @@ from qops.rules.serve.gb10_unified_memory_oom import gb10_unified_memory_oom
 from qops.rules.serve.graph_capture_error_masked import graph_capture_error_masked
 from qops.rules.serve.hf_auth_missing import hf_auth_missing
 from qops.rules.serve.hf_xet_download_stall import hf_xet_download_stall
+from qops.rules.serve.image_missing import image_missing
 from qops.rules.serve.kv_cache_too_small import kv_cache_too_small
+from qops.rules.serve.model_overlay_outdated import model_overlay_outdated
 from qops.rules.serve.nvfp4_ignore_list_garbage import nvfp4_ignore_list_garbage
 from qops.rules.serve.nvfp4_ignore_list_shape_mismatch import nvfp4_ignore_list_shape_mismatch
 from qops.rules.serve.port_in_use import port_in_use
+from qops.rules.serve.service_held import service_held
+from qops.rules.serve.service_not_ready import service_not_ready
 from qops.rules.serve.shm_broadcast_wait import shm_broadcast_wait
 from qops.rules.serve.tool_call_parser_mismatch import tool_call_parser_mismatch
+from qops.rules.serve.weights_corrupt import weights_corrupt
+from qops.rules.serve.weights_incomplete import weights_incomplete
 
 RULES: tuple[Rule, ...] = (
     kv_cache_too_small,
@@ -51,4 +57,10 @@ RULES: tuple[Rule, ...] = (
     engine_core_failed,
     engine_silent_at_nccl,
     engine_stalled,
+    weights_incomplete,
+    weights_corrupt,
+    model_overlay_outdated,
+    image_missing,
+    service_held,
+    service_not_ready,
 )
