@@ -115,7 +115,6 @@ def _planned(
     """Return the plans of each host, why there are none of the others, and whether Ctrl-C ended it."""
     from qops import inventory as inventories
     from qops import probes
-    from qops.cli import fleet
     from qops.cli.looking import look
     from qops.engine import observe
     from qops.plans import making
@@ -141,6 +140,8 @@ def _planned(
     if inventory is None:
         found = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
         return {found.host: plans_of(found, {})}, {}, found.interrupted
+    from qops.cli import fleet  # brings fabric, which a look at this host does without
+
     names = ["qops_hardware_class", *(f"{made.role}_{name}" for made in chosen for name in made.defaults)]
     names += [name for made in chosen for name in made.also]
     hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=names)}

@@ -87,7 +87,6 @@ def _planned(
 
     from qops import inventory as inventories
     from qops import probes
-    from qops.cli import fleet
     from qops.cli.looking import look
     from qops.derive.hardware_class import hardware_class
     from qops.engine import observe
@@ -106,6 +105,8 @@ def _planned(
     if inventory is None:
         found = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
         return {found.host: plan(found, {})}, {}, found.interrupted
+    from qops.cli import fleet  # brings fabric, which a look at this host does without
+
     also = ["qops_hardware_class", "model_store_root"]
     hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=also)}
 

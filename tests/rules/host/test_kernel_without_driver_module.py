@@ -25,6 +25,13 @@ def test_the_running_kernel() -> None:
     assert f"{OLD}, {NEW} (the running one)" in one.message
 
 
+def test_a_module_that_is_loaded_is_there_though_it_lies_nowhere() -> None:
+    driver = Packages("dpkg", {"libcuda1": Package("libcuda1", "580.95.05-1")}, QUOTE)
+    alone = DriverSetup(kernel=OLD, kernels=(OLD,), loaded=("nvidia_uvm", "nvidia"), quote=QUOTE)
+    (outcome,) = judged(kernel_without_driver_module, alone, driver) or ()
+    assert isinstance(outcome, RuledOut)
+
+
 def test_a_module_for_each() -> None:
     (outcome,) = judged(kernel_without_driver_module, setup(OLD, NEW)) or ()
     assert isinstance(outcome, RuledOut)

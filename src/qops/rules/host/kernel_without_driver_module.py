@@ -27,7 +27,9 @@ def kernel_without_driver_module(setup: DriverSetup, packages: Packages | None) 
     there = bool(setup.kernels_with_module) or bool(packages and driver_state.installed_version(packages))
     if setup.quote is None or not there:
         return
-    missing = driver_state.without_module(setup)
+    # A module that is loaded came from somewhere, be it an initramfs or a host that shows this one no /lib/modules.
+    loaded = setup.kernel if "nvidia" in setup.loaded else ""
+    missing = tuple(kernel for kernel in driver_state.without_module(setup) if kernel != loaded)
     if not missing:
         yield RuledOut(f"there is a module for {', '.join(setup.kernels)}", (setup.quote,))
         return
