@@ -148,7 +148,8 @@ def test_a_run_that_is_broken_off_is_completed_by_the_next(site: Site, number: i
     driver = ("595", "580")[number % 2]
     if chance.random() < 0.5:  # what other roles did is undone now and then, so that they have work too
         site.on(
-            "rm -rf /etc/qops/intent.d /etc/sysctl.d/90-qops-* /etc/systemd/system/qops-*.service /etc/docker/daemon.json"
+            "rm -rf /etc/qops/intent.d /etc/sysctl.d/90-qops-* /etc/systemd/system/*.wants/qops-* "
+            "/etc/systemd/system/qops-*.service /etc/docker/daemon.json && systemctl daemon-reload"
         )
     delay = chance.uniform(0.5, 35)
     what = f"seed {SEED}: fault {number}, {kind} after {delay:.1f} s of the way to {driver}"

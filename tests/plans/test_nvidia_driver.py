@@ -249,3 +249,11 @@ def test_the_spec_is_plain_and_its_patterns_compile() -> None:
     spec = json.loads(json.dumps(plan().facts["spec"]))
     assert re.match(spec["family"], "libnvidia-ml1") and not re.match(spec["family"], "linux-image-amd64")
     assert re.match(spec["not_family"], "nvidia-container-toolkit")
+
+
+def test_a_library_of_nvidia_settings_tells_no_driver() -> None:
+    """Ubuntu's archive has it at 510 whatever driver is there."""
+    settings = {n: Package(n, "510.47.03-0ubuntu4.24.04.1", "amd64") for n in ("libxnvctrl0", "nvidia-settings")}
+    made = plan(BARE, Packages("dpkg", settings, QUOTE), loaded="580.159.04")
+    assert next(s.value for s in made.settings if s.key == "driver.version") == "580"
+    assert "driver.version" not in differing(made)

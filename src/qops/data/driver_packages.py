@@ -122,9 +122,13 @@ ENTERPRISE = ("rhel", "rocky", "almalinux", "centos", "ol")
 # container toolkit's packages have the names too, and versions that begin with 1.
 FAMILY = re.compile(
     r"nvidia|libnvidia-|libcuda1$|libnvcuvid1$|libnvsdm$|cuda-drivers|firmware-nvidia-|kmod-nvidia"
-    r"|xserver-xorg-video-nvidia|xorg-x11-nvidia|libxnvctrl|libegl-nvidia|libglx-nvidia|libgles-nvidia|libgl1-nvidia"
+    r"|xserver-xorg-video-nvidia|xorg-x11-nvidia|libegl-nvidia|libglx-nvidia|libgles-nvidia|libgl1-nvidia"
 )
-NOT_OF_DRIVER = re.compile(r"nvidia-driver-pinning|nvidia-container|libnvidia-container|nvidia-(?:gds|fs)")
+# Ubuntu ships nvidia-settings and its libxnvctrl0 at a version of their own (510.47.03 beside a driver 580, seen on a
+# rented H200), and any driver works with them.
+NOT_OF_DRIVER = re.compile(
+    r"nvidia-driver-pinning|nvidia-container|libnvidia-container|nvidia-(?:gds|fs|settings)|libxnvctrl"
+)
 SIGNED_MODULES = re.compile(r"linux-(?:modules|objects|signatures)-nvidia-")
 FIRST_NUMBER = 300
 

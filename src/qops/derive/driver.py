@@ -28,12 +28,14 @@ def nvlink5(names: Sequence[str]) -> bool:
     return any(_NVLINK5.search(n) for n in names)
 
 
-def flavour(names: Sequence[str], hardware: HardwareClass, chosen: str) -> Derived[str]:
-    """Return "open" or "proprietary", the flavour of the kernel module."""
+def flavour(names: Sequence[str], hardware: HardwareClass, chosen: str, there: str = "") -> Derived[str]:
+    """Return "open" or "proprietary", the flavour of the kernel module; `there` is the one that is installed, or ""."""
     if chosen != "auto":
         return Derived(chosen, "the inventory says so")
     if needs_open(names, hardware):
         return Derived("open", "Blackwell works with the open kernel module alone")
+    if there:
+        return Derived(there, "the flavour that is there; the inventory names no other")
     return Derived("open", "the vendor's default since 560, and the only one from 620 on")
 
 

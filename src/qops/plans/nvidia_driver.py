@@ -71,7 +71,12 @@ class _Making:
         module = seen.get(DriverModule)  # of an image or an installer that packages know nothing of
         loaded = module.version if module else ""
         self.version = driver.version(own.version, self.now or loaded, self.boards, hardware)
-        self.flavour = driver.flavour(self.boards, hardware, own.flavour)
+        there = driver_state.installed_flavour(packages, setup)
+        if not there and module and module.open_kernel is not None:
+            there = "open" if module.open_kernel else "proprietary"
+        if there == "proprietary" and driver.refused_flavour(self.boards, hardware, there, self.version.value[:3]):
+            there = ""  # a newer branch no longer has it
+        self.flavour = driver.flavour(self.boards, hardware, own.flavour, there)
         self.archive = driver.archive(
             where,
             own.source,

@@ -127,6 +127,8 @@ def _owner(setup: DriverSetup | None) -> Judged | None:
         return Judged("installed by a .run file", "no package owns it", note)
     if setup.disk_version:
         return Judged(setup.disk_version, "the module on disk; the role nvidia_driver owns it")
+    if "nvidia" in setup.loaded:
+        return Judged("loaded", "no module on disk: it came from elsewhere; the role nvidia_driver brings its packages")
     return Judged("none", "no module on disk; the role nvidia_driver installs it")
 
 
