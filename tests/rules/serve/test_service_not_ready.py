@@ -5,6 +5,7 @@ from judging import found, judged
 from served import QUOTE, running
 
 from qops.evidence.inference import InferenceServices
+from qops.evidence.intent import Intent
 from qops.rule import RuledOut
 from qops.rules.serve.service_not_ready import service_not_ready
 
@@ -39,6 +40,12 @@ def test_look_alike_one_that_serves() -> None:
 
 def test_look_alike_one_that_is_held_is_another_cause() -> None:
     assert found(service_not_ready, _services(active="inactive", held="the machine went down")) == []
+
+
+def test_look_alike_one_that_the_inventory_no_longer_names() -> None:
+    stopped = _services(active="inactive")
+    assert found(service_not_ready, stopped, Intent(("inference_service",), "", {"inference_service": "whale"})) == []
+    assert found(service_not_ready, stopped, Intent(("inference_service",), "", {"inference_service": "tiny whale"}))
 
 
 def test_nothing_seen_is_unknown() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from qops.evidence.inference import InferenceService, InferenceServices
+from qops.evidence.intent import Intent
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, rule
 
 
@@ -19,9 +20,12 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, rule
         ),
     ),
 )
-def service_not_ready(inference: InferenceServices) -> Iterator[Found | RuledOut]:
+def service_not_ready(inference: InferenceServices, intent: Intent | None) -> Iterator[Found | RuledOut]:
     """An inference service does not run, or gives no token."""
+    named = intent.settings.get("inference_service") if intent else None
     for one in inference.services.values():
+        if named is not None and one.name not in named.split() and not one.up:
+            continue  # it was stopped, and the inventory no longer names it
         if (wrong := _wrong(one)) and not one.held:
             seen = f"; what it did is in {one.incident}" if one.incident and one.up else ""
             yield Found(f"service {one.name}", f"{one.name} {wrong}{seen}", (one.quote,), Confidence.CERTAIN)
