@@ -102,3 +102,17 @@ def test_dgx_os_belongs_to_its_vendor() -> None:
 )
 def test_flavours_of_kernels(release: str, flavour: str) -> None:
     assert systems.kernel(release)[0] == flavour
+
+
+def test_the_readme_has_the_matrix() -> None:
+    """Each system stands in the row that says how it is tested."""
+    rows = {line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| ")}
+    words = {
+        systems.Tested.CONVERGED: "converged in the lab",
+        systems.Tested.RENDERED: "nobody ran it",
+        systems.Tested.VENDOR: "vendor owns",
+    }
+    for system in systems.ALL:
+        (row,) = (line for line in rows if words[system.tested] in line)
+        name, _, release = system.title.rpartition(" ")
+        assert name.split(",")[0] in row and release in row
