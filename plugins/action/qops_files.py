@@ -71,7 +71,7 @@ class ActionModule(ActionBase):
         if not self._task.check_mode:
             for together, some in itertools.groupby(differing, key=lambda one: self._is_plain(*one)):
                 group = list(some)
-                failed = self._write_together(group) if together else self._write_each(group, known)
+                failed = self._write_together(group, result) if together else self._write_each(group, known)
                 if failed:
                     return {**result, "failed": True, "msg": failed}
         return result
@@ -83,7 +83,7 @@ class ActionModule(ActionBase):
             return False
         return file["state"] != "absent" and now.kind in ("absent", file["state"], "link")
 
-    def _write_together(self, differing: list[tuple[dict[str, t.Any], Current]]) -> str:
+    def _write_together(self, differing: list[tuple[dict[str, t.Any], Current]], result: dict[str, t.Any]) -> str:
         """Write all in one round trip; return what went wrong, or nothing."""
         files = [
             Wanted(
@@ -97,8 +97,13 @@ class ActionModule(ActionBase):
             )
             for one, _ in differing
         ]
-        path, reason = write_all(bridge.shell_of(self), files)
-        return f"{path}: {reason}" if path else ""
+        done = write_all(bridge.shell_of(self), files)
+        if done.pending:
+            result["warnings"] = [
+                f"systemd has not read {', '.join(done.pending)} anew: a reload takes the GPUs from containers that "
+                "got them by --gpus. Run `systemctl daemon-reload` when none of them runs, or reboot"
+            ]
+        return f"{done.failed}: {done.reason}" if done.failed else ""
 
     def _write_each(self, differing: list[tuple[dict[str, t.Any], Current]], known: dict[str, t.Any]) -> str:
         """Write one after the other by Ansible's modules; return what went wrong, or nothing."""

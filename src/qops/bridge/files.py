@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qops.bridge import units
 from qops.bridge.facts import plain
 from qops.bridge.transport import Shell
 from qops.derive import json_file
@@ -118,18 +119,28 @@ class Wanted:
     content: bytes = b""
 
 
-def write_all(shell: Shell, files: Sequence[Wanted]) -> tuple[str, str]:
-    """Write `files` in their order in one round trip, each as one step; return the path that failed, and why, or "".
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of it: the path that failed and why, or neither; units that systemd is still to read anew."""
+
+    failed: str = ""
+    reason: str = ""
+    pending: tuple[str, ...] = ()
+
+
+def write_all(shell: Shell, files: Sequence[Wanted]) -> Written:
+    """Write `files` in their order in one round trip, each as one step, and have systemd read new units if it may.
 
     A file is written beside its place and moved there, so that nobody reads half of it.
     """
-    status, out, err = shell(_WRITE + "".join(_step(file) for file in files))
+    steps = "".join(_step(file) for file in files)
+    status, out, err = shell(_WRITE + steps + units.script([file.path for file in files]))
     if not status:
-        return "", ""
+        return Written(pending=tuple(units.pending(out)))
     lines = err.strip().splitlines()
     stopped = next((line.removeprefix("qops-stopped ") for line in lines if line.startswith("qops-stopped ")), "")
     reason = " ".join(line for line in lines if not line.startswith("qops-stopped ")) or out.strip()[-300:]
-    return stopped or files[0].path, reason or f"exit status {status}"
+    return Written(stopped or files[0].path, reason or f"exit status {status}")
 
 
 def _step(file: Wanted) -> str:
