@@ -13,7 +13,16 @@ BY_SYSTEM = {"nvidia_driver", "container_engine"}
 # The same package everywhere, brought by apt or by dnf.
 BY_MANAGER = {"container_toolkit", "firewall", "host_tuning"}
 # Kernel, systemd and files alone, or only what is there already.
-INDEPENDENT = {"gpu_power", "inference_image", "model_store", "pcie_p2p", "preflight", "rdma_network", "reboot"}
+INDEPENDENT = {
+    "gpu_power",
+    "inference_image",
+    "inference_service",
+    "model_store",
+    "pcie_p2p",
+    "preflight",
+    "rdma_network",
+    "reboot",
+}
 OWN = [system for system in systems.ALL if system.tested is not systems.Tested.VENDOR]
 each_system = pytest.mark.parametrize("system", OWN, ids=lambda s: s.key)
 # As os-release names them.
