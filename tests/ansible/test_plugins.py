@@ -3,21 +3,11 @@
 from pathlib import Path
 
 import pytest
-from playing import facts, play
+from playing import play
 
 
 def _print(expression: str) -> dict[str, object]:
     return {"name": "Print", "ansible.builtin.debug": {"msg": "{{ " + expression + " }}"}}
-
-
-def test_filters_take_lazy_and_tagged_values(tmp_path: Path) -> None:
-    """The evidence and the choices are templates of templates, as they come from an inventory."""
-    variables = {"given": facts("hgx"), "lazy": "{{ given }}", "class_of_inventory": "{{ 'sp' ~ 'ark' }}"}
-    tasks = [_print("lazy | qops_hardware_class"), _print("lazy | qops_hardware_class(class_of_inventory)")]
-    status, output = play(tmp_path, tasks, variables)
-    assert status == 0, output
-    assert "value: hgx" in output
-    assert "value: spark" in output
 
 
 def test_a_plan_takes_the_roles_variables_lazy_as_they_are(tmp_path: Path) -> None:
@@ -124,13 +114,6 @@ class TestFiles:
             status, output = play(tmp_path, [{"name": "Write", "qops_files": {"files": files}}], {})
             assert status == 2
             assert told in output
-
-
-def test_an_error_of_a_filter_is_one_sentence(tmp_path: Path) -> None:
-    status, output = play(tmp_path, [_print("{} | qops_hardware_class('toaster')")], {})
-    assert status == 2
-    assert "'toaster' is no hardware class" in output
-    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("check", [(), ("--check", "--diff")], ids=["run", "check"])

@@ -1,0 +1,91 @@
+"""What was seen is asked once in a run, as long as nothing was changed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from qops import plans
+from qops.bridge import Remembered, wanted_soon
+from qops.evidence.kernel import Hugepages, Memory, Sysctls
+from qops.evidence.text import Gaps
+
+
+class Shell:
+    """This machine's shell, which counts the round trips."""
+
+    def __init__(self) -> None:
+        self.scripts: list[str] = []
+
+    def __call__(self, script: str) -> tuple[int, str, str]:
+        self.scripts.append(script)
+        done = subprocess.run(["/bin/sh", "-s"], input=script.encode(), capture_output=True, check=False)
+        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+@pytest.fixture(name="shell")
+def a_shell() -> Shell:
+    return Shell()
+
+
+def _look(folder: Path, shell: Shell, *kinds: type, ahead: tuple[type, ...] = ()) -> dict[type, object]:
+    return Remembered(str(folder), "h").look("h", shell, kinds, seconds=20, ahead=ahead)
+
+
+def test_the_second_who_wants_it_asks_nothing(tmp_path: Path, shell: Shell) -> None:
+    first = _look(tmp_path, shell, Sysctls, Memory)
+    second = _look(tmp_path, shell, Sysctls, Memory)
+    assert len(shell.scripts) == 1
+    assert first == second and set(second) == {Sysctls, Memory, Gaps}
+
+
+def test_only_what_is_missing_is_asked(tmp_path: Path, shell: Shell) -> None:
+    _look(tmp_path, shell, Memory)
+    assert set(_look(tmp_path, shell, Memory, Sysctls)) == {Memory, Sysctls, Gaps}
+    assert len(shell.scripts) == 2
+    assert "meminfo" in shell.scripts[0] and "meminfo" not in shell.scripts[1]
+
+
+def test_after_a_change_everything_is_asked_again(tmp_path: Path, shell: Shell) -> None:
+    _look(tmp_path, shell, Memory)
+    Remembered(str(tmp_path), "h").forget()
+    _look(tmp_path, shell, Memory)
+    assert len(shell.scripts) == 2
+
+
+def test_hosts_are_told_apart(tmp_path: Path, shell: Shell) -> None:
+    _look(tmp_path, shell, Memory)
+    Remembered(str(tmp_path), "another/host").look("another/host", shell, [Memory], seconds=20)
+    assert len(shell.scripts) == 2
+
+
+def test_what_others_will_want_is_seen_along_and_not_told_yet(tmp_path: Path, shell: Shell) -> None:
+    assert set(_look(tmp_path, shell, Memory, ahead=(Sysctls, Hugepages))) == {Memory, Gaps}
+    _look(tmp_path, shell, Sysctls)
+    assert len(shell.scripts) == 1
+
+
+def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
+    silent: list[str] = []
+
+    def hung(script: str) -> tuple[int, str, str]:
+        silent.append(script)
+        return 1, "", "lost"
+
+    for _ in range(2):
+        seen = Remembered(str(tmp_path), "h").look("h", hung, [Memory], seconds=1)
+        assert Memory not in seen and seen[Gaps].gaps
+    assert len(silent) == 2
+
+
+def test_a_file_that_is_damaged_counts_for_nothing(tmp_path: Path, shell: Shell) -> None:
+    _look(tmp_path, shell, Memory)
+    (stored,) = tmp_path.iterdir()
+    stored.write_bytes(stored.read_bytes()[:40])
+    _look(tmp_path, shell, Memory)
+    assert len(shell.scripts) == 2
+
+
+def test_a_run_of_some_tags_looks_at_nothing_ahead() -> None:
+    assert wanted_soon(["gpu_power"], []) == set()
+    assert {kind for plan in plans.ALL if plan.role == "gpu_power" for kind in plan.kinds} <= wanted_soon(["all"], [])
