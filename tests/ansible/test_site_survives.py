@@ -1,6 +1,7 @@
 """site.yml interrupted at random points: the next run completes, and the machine always has a driver or a way back.
 
-QOPS_SURVIVAL says how many faults are planted (2); QOPS_SURVIVAL_SEED repeats the points of a run.
+Each takes two minutes and strikes at random, so only when asked: QOPS_SURVIVAL=20 plants twenty faults, and
+QOPS_SURVIVAL_SEED repeats the points of a run.
 """
 
 import json
@@ -21,9 +22,13 @@ from practice_lab import Qops
 from qops.errors import QopsError
 from qops.lab.docker import Docker
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.slow,
+    pytest.mark.skipif("QOPS_SURVIVAL" not in os.environ, reason="strikes at random; QOPS_SURVIVAL=20 runs it"),
+]
 HOST = "rtxpro4-1"
-FAULTS = int(os.environ.get("QOPS_SURVIVAL", "2"))
+FAULTS = int(os.environ.get("QOPS_SURVIVAL", "0"))
 SEED = os.environ.get("QOPS_SURVIVAL_SEED") or uuid.uuid4().hex[:8]
 LONGEST = 400  # seconds of one run
 LAST_GOOD = "/var/lib/qops/nvidia_driver"
