@@ -64,17 +64,14 @@ class ActionModule(ActionBase):
             }
             given |= {n: bridge.plain(self._templar.template(known[n])) for n in made.also if n in known}
             said = str(self._templar.template(known.get("qops_hardware_class", "")) or "")
-            host = str(known.get("inventory_hostname", "host"))
-            remembered = bridge.Remembered(constants.DEFAULT_LOCAL_TMP, host)
-            if options["fresh"]:
-                remembered.forget()
+            remembered = bridge.Remembered(constants.DEFAULT_LOCAL_TMP, str(known.get("inventory_hostname", "host")))
             # The first role of a run sees along what the others will want.
             tags = known.get("ansible_run_tags", ["all"]), known.get("ansible_skip_tags", [])
             seen = remembered.look(
-                host,
                 bridge.shell_of(self),
                 bridge.kinds(made),
                 seconds=options["seconds"],
+                fresh=options["fresh"],
                 special=made.asks({**made.defaults, **made.also, **given}),
                 ahead=bridge.wanted_soon(*tags) if made.role == "preflight" else (),
             )

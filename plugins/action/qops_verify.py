@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 
 from qops import bridge
 from qops.errors import QopsError
-from qops.plans.making import YES
+from qops.inventory.host import is_true
 
 DOCUMENTATION = """
 name: qops_verify
@@ -61,15 +61,14 @@ class ActionModule(ActionBase):
         )
         known = task_vars or {}
         said = str(self._templar.template(known.get("qops_hardware_class", "")) or "")
-        host = str(known.get("inventory_hostname", "host"))
         kept = [codes for role, codes in options["promises"].items() if self._is_judged(str(role), known)]
         codes = [str(code) for code in (*options["rules"], *(code for some in kept for code in some))]
         try:
             rules = bridge.rules(codes)
-            remembered = bridge.Remembered(constants.DEFAULT_LOCAL_TMP, host)
-            if options["fresh"]:
-                remembered.forget()
-            seen = remembered.look(host, bridge.shell_of(self), bridge.needed(rules), seconds=options["seconds"])
+            remembered = bridge.Remembered(constants.DEFAULT_LOCAL_TMP, str(known.get("inventory_hostname", "host")))
+            seen = remembered.look(
+                bridge.shell_of(self), bridge.needed(rules), seconds=options["seconds"], fresh=options["fresh"]
+            )
             verdict = bridge.judged(rules, seen, said)
         except QopsError as error:
             return {**result, "failed": True, "msg": f"{error.message}. {error.hint}".removesuffix(". ")}
@@ -83,4 +82,4 @@ class ActionModule(ActionBase):
     def _is_judged(self, role: str, known: dict[str, t.Any]) -> bool:
         manage = self._templar.template(known.get(f"{role}_manage", True))
         wanted, left_out = known.get("ansible_run_tags", ["all"]), known.get("ansible_skip_tags", [])
-        return str(manage).lower() in YES and ("all" in wanted or role in wanted) and role not in left_out
+        return is_true(manage) and ("all" in wanted or role in wanted) and role not in left_out

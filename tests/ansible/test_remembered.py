@@ -29,7 +29,7 @@ def a_shell() -> Shell:
 
 
 def _look(folder: Path, shell: Shell, *kinds: type, ahead: tuple[type, ...] = ()) -> dict[type, object]:
-    return Remembered(str(folder), "h").look("h", shell, kinds, seconds=20, ahead=ahead)
+    return Remembered(str(folder), "h").look(shell, kinds, seconds=20, ahead=ahead)
 
 
 def test_the_second_who_wants_it_asks_nothing(tmp_path: Path, shell: Shell) -> None:
@@ -55,7 +55,7 @@ def test_after_a_change_everything_is_asked_again(tmp_path: Path, shell: Shell) 
 
 def test_hosts_are_told_apart(tmp_path: Path, shell: Shell) -> None:
     _look(tmp_path, shell, Memory)
-    Remembered(str(tmp_path), "another/host").look("another/host", shell, [Memory], seconds=20)
+    Remembered(str(tmp_path), "another/host").look(shell, [Memory], seconds=20)
     assert len(shell.scripts) == 2
 
 
@@ -73,7 +73,7 @@ def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
         return 1, "", "lost"
 
     for _ in range(2):
-        seen = Remembered(str(tmp_path), "h").look("h", hung, [Memory], seconds=1)
+        seen = Remembered(str(tmp_path), "h").look(hung, [Memory], seconds=1)
         assert Memory not in seen and seen[Gaps].gaps
     assert len(silent) == 2
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from qops import plans
 from qops.bridge.facts import evidence, facts
 from qops.bridge.looking import Seen, look
 from qops.bridge.transport import Shell
@@ -22,6 +23,7 @@ class Remembered:
     """The evidence of one host in a file of Ansible's own folder for this run, which goes when the run ends."""
 
     def __init__(self, folder: str, host: str) -> None:
+        self._host = host
         self._path = Path(folder) / f"qops-seen-{host.replace('/', '_')}.json"
 
     def forget(self) -> None:
@@ -30,29 +32,31 @@ class Remembered:
 
     def look(
         self,
-        name: str,
         shell: Shell,
         kinds: Collection[type],
         *,
         seconds: float,
+        fresh: bool = False,
         special: Collection[Probe] = (),
         ahead: Collection[type] = (),
     ) -> Seen:
-        """Return the evidence of `kinds`, asking the host only for what was not seen in this run.
+        """Return the evidence of `kinds`, asking the host only for what was not seen in this run; all when `fresh`.
 
         `special` are probes with questions of their own, which are always put. `ahead` is what others will want soon:
         it is seen along where the host has to be asked anyway.
         """
+        if fresh:
+            self.forget()
         asked, known = self._load()
         own = {probe.makes for probe in special}
         missing = {kind for kind in kinds if kind.__name__ not in asked or kind in own}
         if missing:
             also = {kind for kind in ahead if kind.__name__ not in asked and kind not in own}
-            fresh = look(name, shell, missing | also, seconds=seconds, special=special)
-            gaps = Gaps((*known.get(Gaps, Gaps()).gaps, *fresh.get(Gaps, Gaps()).gaps))
-            known = {kind: value for kind, value in known.items() if kind not in missing} | fresh | {Gaps: gaps}
+            found = look(self._host, shell, missing | also, seconds=seconds, special=special)
+            gaps = Gaps((*known.get(Gaps, Gaps()).gaps, *found.get(Gaps, Gaps()).gaps))
+            known = {kind: value for kind, value in known.items() if kind not in missing} | found | {Gaps: gaps}
             # What did not answer is asked again by whoever wants it next.
-            self._save({*asked, *(kind.__name__ for kind in (missing | also) - own if kind in fresh)}, known)
+            self._save({*asked, *(kind.__name__ for kind in (missing | also) - own if kind in found)}, known)
         return {kind: value for kind, value in known.items() if kind in kinds or kind is Gaps}
 
     def _load(self) -> tuple[set[str], Seen]:
@@ -72,8 +76,6 @@ class Remembered:
 
 def wanted_soon(tags: Collection[str], skipped: Collection[str]) -> set[type]:
     """Return the evidence from which the roles of a whole run plan; nothing where `tags` choose some of them."""
-    from qops import plans
-
     if "all" not in tags:
         return set()
     return {kind for plan in plans.ALL if plan.role not in (*skipped, "reboot") for kind in plan.kinds}

@@ -9,8 +9,13 @@ from typing import Any
 from qops.errors import UsageError
 
 CLASSES = ("spark", "rtxpro", "rtx5090", "hgx")  # groups that say what kind of machine a host is
-TRUE = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for yes, in lower case
+_TRUE = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for yes, in lower case
 _LOCAL = frozenset({"local", "docker", "podman", "chroot", "winrm", "psrp"})  # connections that are no SSH
+
+
+def is_true(value: object) -> bool:
+    """Whether a variable is true as Ansible takes it: a bool, or one of the words that it takes for one."""
+    return str(value).lower() in _TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ def host(
             f"host {name} has ansible_connection={connection}, and qops asks other hosts by SSH alone",
             f"leave it out: -l '!{name}'" + ("; for this machine: qops diagnose" if connection == "local" else ""),
         )
-    become = last(("ansible_become",)).lower() in TRUE
+    become = is_true(last(("ansible_become",)))
     method, who = last(("ansible_become_method",), "sudo"), last(("ansible_become_user",), "root")
     if become and (method.removeprefix("ansible.builtin."), who) != ("sudo", "root"):
         raise UsageError(

@@ -15,7 +15,7 @@ from qops.errors import UsageError
 from qops.evidence.container_engine import ContainerEngine
 from qops.evidence.kernel import System
 from qops.evidence.packages import Packages
-from qops.inventory.host import TRUE
+from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
 
 DEFAULTS: dict[str, Any] = {
@@ -148,7 +148,7 @@ def _daemon(engine: ContainerEngine, changes: bool, options: Options) -> tuple[s
     if not (changes or engine.behind):
         return "", [], []
     value, because = "runs with this daemon.json", "what stands there takes effect when docker starts"
-    if not info.running or str(options["restart"]).lower() in TRUE:
+    if not info.running or is_true(options["restart"]):
         return "restarted", [setting("docker.service", value, "runs with an older one", because)], []
     note = (
         f"docker runs with an older daemon.json and is not restarted, because {count(info.running, 'container')}"

@@ -17,7 +17,7 @@ from qops.evidence.container import Containers
 from qops.evidence.container_engine import ContainerEngine
 from qops.evidence.gpu import DriverModule
 from qops.evidence.packages import Packages
-from qops.inventory.host import TRUE
+from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
 
 DEFAULTS: dict[str, Any] = {
@@ -87,7 +87,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
 
 
 def _on(options: Options, name: str) -> bool:
-    return str(options[name]).lower() in TRUE
+    return is_true(options[name])
 
 
 def _facts(packages: Packages) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from qops.derive.ranges import Interval
 from qops.derive.setting import Setting, State, setting
 from qops.errors import UsageError
 from qops.evidence.firewall import Firewall, Listeners
+from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
-from qops.plans.making import YES
 
 DEFAULT_PORTS = ["8000-8009", "8265", "30000"]
 """vLLM's port with room for more of them, Ray's dashboard (which runs jobs for whoever reaches it), SGLang's."""
@@ -25,7 +25,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
     wanted = _wanted(options, listening)
     rules = firewall.ruleset(wanted)
     closed = ", ".join(ranges.told(wanted.ports))
-    managed = str(options["manage"]).lower() in YES
+    managed = is_true(options["manage"])
     return Plan(
         settings=_settings(now, wanted, rules),
         refused=_refused(wanted, now, listening),

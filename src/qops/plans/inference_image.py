@@ -12,6 +12,7 @@ from qops.derive.setting import Setting, State, setting
 from qops.errors import UsageError
 from qops.evidence.gpu import DriverModule, Gpus
 from qops.evidence.image import Image, Images, Look
+from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
 from qops.probes.images import RECORD
 
@@ -153,7 +154,7 @@ def _facts(wanted: list[dict[str, str]], images: Images | None, options: Options
             "record": RECORD,
             "mirror": str(options["mirror"]),
             "keep_free": int(options["keep_free_gb"]) * 10**9,
-            "prune": str(options["prune"]).lower() in ("true", "yes", "1"),
+            "prune": is_true(options["prune"]),
             "images": wanted,
         },
         # What a unit runs is the id: it cannot change, and needs no registry.

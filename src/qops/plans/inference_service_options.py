@@ -13,7 +13,7 @@ from qops.derive.service import DEFAULT_PORT, Service, said
 from qops.errors import UsageError
 from qops.evidence.gpu import Gpus
 from qops.evidence.services import Services
-from qops.inventory.host import TRUE
+from qops.inventory.host import is_true
 from qops.plans import inference_service_values as values
 from qops.plans.base import Options, Seen
 from qops.plans.inference_service_recipe import KEY_OF, Chosen, from_recipe
@@ -82,7 +82,7 @@ def seconds(options: Options, name: str) -> int:
 
 def on(options: Options, name: str) -> bool:
     """Return a variable that is yes or no."""
-    return str(options[name]).lower() in TRUE
+    return is_true(options[name])
 
 
 def _by_recipe(

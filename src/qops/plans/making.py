@@ -6,9 +6,8 @@ from typing import Any
 from qops.derive.hardware_class import HardwareClass, hardware_class
 from qops.evidence.gpu import Gpus
 from qops.evidence.pcie import PcieTree
+from qops.inventory.host import is_true
 from qops.plans.base import Plan, Planned, RolePlan, Seen
-
-YES = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for yes, in lower case
 
 
 def kinds(made: RolePlan) -> frozenset[type]:
@@ -24,7 +23,7 @@ def plan(made: RolePlan, seen: Seen, variables: Mapping[str, Any], said: str = "
     """
     hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
     options = {**made.defaults, **made.also, **variables}
-    manage = str(options.get("manage", True)).lower() in YES
+    manage = is_true(options.get("manage", True))
     if made.needs_class and hardware.value is HardwareClass.UNKNOWN:
         wrong = (f"{hardware.because}. Set qops_hardware_class for this host if you know better",) if manage else ()
         return Planned(made.role, hardware, manage, Plan(), wrong)

@@ -7,6 +7,7 @@ from typing import Any
 
 from qops.derive import driver
 from qops.errors import UsageError
+from qops.inventory.host import is_true
 from qops.plans.base import Options
 
 DEFAULTS: Mapping[str, Any] = {
@@ -21,7 +22,6 @@ DEFAULTS: Mapping[str, Any] = {
     "clients": [],
     "key_enrolled": False,
 }
-_TRUE = ("true", "yes", "on", "1")
 _PARAMETER = re.compile(r"[A-Z][A-Za-z0-9]{1,60}")
 _UNIT = re.compile(r"[\w@.\-:\\]{1,200}\.(?:service|target|scope|slice)")
 
@@ -59,15 +59,11 @@ def options_of(given: Options) -> DriverOptions:
         source=_one_of(given, "source", ("auto", "vendor", "archive")),
         repository=repository.rstrip("/"),
         parameters=_parameters(given["parameters"]),
-        hold=_true(given["hold"]),
-        stop_clients=_true(given["stop_clients"]),
+        hold=is_true(given["hold"]),
+        stop_clients=is_true(given["stop_clients"]),
         clients=_clients(given["clients"]),
-        key_enrolled=_true(given["key_enrolled"]),
+        key_enrolled=is_true(given["key_enrolled"]),
     )
-
-
-def _true(value: Any) -> bool:
-    return str(value).lower() in _TRUE
 
 
 def _one_of(given: Options, name: str, known: tuple[str, ...]) -> str:

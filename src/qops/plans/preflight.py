@@ -16,10 +16,9 @@ from qops.evidence.kernel import System
 from qops.evidence.pcie import PcieTree
 from qops.evidence.readiness import Clock, Contacts, Disks
 from qops.evidence.text import Gaps
-from qops.inventory.host import CLASSES
+from qops.inventory.host import CLASSES, is_true
 from qops.plans import container_engine, container_toolkit, model_store, nvidia_driver
 from qops.plans.base import Options, Plan, RolePlan, Seen
-from qops.plans.making import YES
 from qops.probes import clock, contacts
 from qops.probes.base import Probe
 
@@ -67,7 +66,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
 
 def asks(options: Options) -> tuple[Probe, ...]:
     """Return what is asked of this host alone: its clock beside ours, and the addresses that its inventory names."""
-    wanted = _targets(options) if options["reach"] != "skip" and not _yes(options["offline"]) else ()
+    wanted = _targets(options) if options["reach"] != "skip" and not is_true(options["offline"]) else ()
     return (clock.compared(), *((contacts.to(wanted),) if wanted else ()))
 
 
@@ -102,7 +101,7 @@ def _system(machine: System | None, setup: DriverSetup | None, options: Options)
         return Judged(known.title, how[known.tested])
     titles = ", ".join(system.title for system in systems.ALL)
     note = f"{machine.os} is none of the systems that qops knows ({titles}); preflight_any_system: true goes on"
-    return Judged(machine.os, "not among the systems that qops knows", note, grave=not _yes(options["any_system"]))
+    return Judged(machine.os, "not among the systems that qops knows", note, grave=not is_true(options["any_system"]))
 
 
 def _kernel(machine: System | None, setup: DriverSetup | None, hardware: Derived[HardwareClass]) -> Judged | None:
@@ -156,10 +155,6 @@ def _disks(disks: Disks | None, options: Options) -> dict[str, Judged | None]:
     return {f"disk {path}": judged for path, judged in readiness.space(disks, needed).items()}
 
 
-def _yes(value: Any) -> bool:
-    return str(value).lower() in YES
-
-
 def _number(value: Any, name: str) -> float:
     try:
         number = float(str(value))  # -e gives texts
@@ -190,7 +185,7 @@ def _targets(options: Options) -> tuple[Target, ...]:
 
 
 def _contacts(seen: Seen, wanted: tuple[Target, ...], options: Options) -> Iterator[tuple[str, Judged | None]]:
-    if options["reach"] == "skip" or _yes(options["offline"]):
+    if options["reach"] == "skip" or is_true(options["offline"]):
         return
     if Contacts not in seen:
         gaps: Gaps = seen.get(Gaps, Gaps())
@@ -203,9 +198,9 @@ def _contacts(seen: Seen, wanted: tuple[Target, ...], options: Options) -> Itera
 
 
 def _skipped(options: Options, wanted: tuple[Target, ...]) -> tuple[str, ...]:
-    if not wanted or not (_yes(options["offline"]) or options["reach"] == "skip"):
+    if not wanted or not (is_true(options["offline"]) or options["reach"] == "skip"):
         return ()
-    why = "preflight_offline is true" if _yes(options["offline"]) else "preflight_reach is skip"
+    why = "preflight_offline is true" if is_true(options["offline"]) else "preflight_reach is skip"
     return (f"not tried, since {why}: {', '.join(host for host, _, _ in wanted)}",)
 
 

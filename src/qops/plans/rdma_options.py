@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 from qops.errors import UsageError
+from qops.inventory.host import is_true
 from qops.plans.base import Options
 
 DEFAULTS = {
@@ -61,7 +62,7 @@ def checked(options: Options) -> Chosen:
         raise UsageError(f"rdma_network_gid_index cannot be {gid!r}", "auto or leave: a number is another one tomorrow")
     if not wait.isdecimal():
         raise UsageError(f"rdma_network_wait cannot be {wait!r}", "give seconds")
-    replace = str(options["replace_addresses"]).lower() in ("true", "yes", "1", "on")
+    replace = is_true(options["replace_addresses"])
     return Chosen(hosts, str(options["host"]), subnets, addresses, replace, mtu, hca, gid, socket, int(wait))
 
 

@@ -12,8 +12,8 @@ from qops.evidence.intent import Intent
 from qops.evidence.kernel import KernelCommandLine
 from qops.evidence.pcie import PcieTree
 from qops.evidence.readiness import Standing
+from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
-from qops.plans.making import YES
 from qops.rules import ALL as RULES
 
 
@@ -22,7 +22,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
     seconds = str(options["timeout"])
     if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 6 and int(seconds) >= 30):
         raise UsageError(f"reboot_timeout cannot be {seconds!r}", "give seconds, 30 or more; a large server takes 900")
-    forced, anyway = (str(options[name]).lower() in YES for name in ("force", "while_serving"))
+    forced, anyway = (is_true(options[name]) for name in ("force", "while_serving"))
     standing: Standing | None = seen.get(Standing)
     module: DriverModule | None = seen.get(DriverModule)
     gpus: Gpus | None = seen.get(Gpus)
