@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qops.cli import options
-from qops.errors import HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, TransportError, UsageError
+from qops.errors import HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, UsageError
 
 if TYPE_CHECKING:
     from qops.plans.base import Planned, RolePlan
@@ -113,18 +113,16 @@ def _planned(
     chosen: "Sequence[RolePlan]", inventory: str | None, pattern: str, *, quiet: bool
 ) -> "tuple[dict[str, tuple[Planned, ...]], dict[str, str], bool]":
     """Return the plans of each host, why there are none of the others, and whether Ctrl-C ended it."""
-    from qops import inventory as inventories
     from qops import probes
-    from qops.cli.looking import look
-    from qops.engine import observe
+    from qops.cli import each
     from qops.plans import making
-    from qops.transports.answer import Collection
 
     kinds = {kind for made in chosen for kind in making.kinds(made)}
     known = [probe.once() for probe in probes.ALL if probe.makes in kinds]
+    names = ["qops_hardware_class", *(f"{made.role}_{name}" for made in chosen for name in made.defaults)]
+    names += [name for made in chosen for name in made.also]
 
-    def plans_of(found: Collection, variables: Mapping[str, Any]) -> "tuple[Planned, ...]":
-        seen = observe(found.texts, found.gaps, known)
+    def plans_of(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> "tuple[Planned, ...]":
         said = str(variables.get("qops_hardware_class") or "")
         return tuple(
             making.plan(
@@ -137,23 +135,4 @@ def _planned(
             for made in chosen
         )
 
-    if inventory is None:
-        found = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
-        return {found.host: plans_of(found, {})}, {}, found.interrupted
-    from qops.cli import fleet  # brings fabric, which a look at this host does without
-
-    names = ["qops_hardware_class", *(f"{made.role}_{name}" for made in chosen for name in made.defaults)]
-    names += [name for made in chosen for name in made.also]
-    hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=names)}
-
-    def make(found: Collection, lost: str, written: str) -> "tuple[Planned, ...]":
-        if lost:
-            raise TransportError(lost, "try again")
-        return plans_of(found, hosts[found.host].variables)
-
-    looked, interrupted = fleet.look(
-        list(hosts.values()), known, make, what=f"looking at {len(hosts)} hosts", seconds=options.SECONDS, quiet=quiet
-    )
-    made = {one.host.name: one.result for one in looked if one.result is not None}
-    errors = {one.host.name: f"{one.error.message}; try: {one.error.hint}" for one in looked if one.error}
-    return made, errors, interrupted
+    return each.make(known, plans_of, inventory, pattern, also=names, quiet=quiet)

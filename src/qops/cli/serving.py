@@ -5,16 +5,14 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from qops.cli import options
-from qops.errors import FAULT, HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, TransportError, UsageError
+from qops.errors import FAULT, HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, UsageError
 from qops.plans import service as services
 from qops.plans.service import Service
 
 if TYPE_CHECKING:
     from qops.recipes import Recipe
-    from qops.transports.answer import Collection
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9\-]{0,40}")
 _PATH = re.compile(r"/[^\s,:]+")
@@ -85,42 +83,21 @@ def _planned(
 ) -> tuple[dict[str, Service], dict[str, str], bool]:
     from dataclasses import replace
 
-    from qops import inventory as inventories
     from qops import probes
-    from qops.cli.looking import look
+    from qops.cli import each
     from qops.derive.hardware_class import hardware_class
-    from qops.engine import observe
     from qops.evidence.gpu import Gpus
     from qops.evidence.pcie import PcieTree
 
     known = [probe.once() for probe in probes.ALL if probe.makes in services.KINDS]
 
-    def plan(found: "Collection", variables: Mapping[str, object]) -> Service:
-        seen = observe(found.texts, found.gaps, known)
+    def plan(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> Service:
         said = str(variables.get("qops_hardware_class") or "")
         hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
         root = str(variables.get("model_store_root") or services.ROOT)
         return services.make(recipe, seen, hardware, replace(chosen, root=root))
 
-    if inventory is None:
-        found = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
-        return {found.host: plan(found, {})}, {}, found.interrupted
-    from qops.cli import fleet  # brings fabric, which a look at this host does without
-
-    also = ["qops_hardware_class", "model_store_root"]
-    hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=also)}
-
-    def make(found: "Collection", lost: str, written: str) -> Service:
-        if lost:
-            raise TransportError(lost, "try again")
-        return plan(found, hosts[found.host].variables)
-
-    looked, interrupted = fleet.look(
-        list(hosts.values()), known, make, what=f"looking at {len(hosts)} hosts", seconds=options.SECONDS, quiet=quiet
-    )
-    made = {one.host.name: one.result for one in looked if one.result is not None}
-    errors = {one.host.name: f"{one.error.message}; try: {one.error.hint}" for one in looked if one.error}
-    return made, errors, interrupted
+    return each.make(known, plan, inventory, pattern, also=("qops_hardware_class", "model_store_root"), quiet=quiet)
 
 
 def library(folders: Sequence[str], inventory: str | None) -> "dict[str, Recipe]":
