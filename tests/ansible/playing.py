@@ -77,25 +77,20 @@ def play(
     book.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}], sort_keys=False))
     given = folder / "variables.json"
     given.write_text(json.dumps(variables))
+    here = ("-i", "localhost,", "-c", "local", "-e", f"@{given}", "-e", f"ansible_python_interpreter={sys.executable}")
+    return ansible_playbook(*here, *options, str(book), env=env)
+
+
+def ansible_playbook(*arguments: str, env: Mapping[str, str], timeout: float = 120) -> tuple[int, str]:
+    """Run `ansible-playbook` with this checkout's settings; return the exit status and all output."""
     done = subprocess.run(
-        [
-            str(BIN / "ansible-playbook"),
-            "-i",
-            "localhost,",
-            "-c",
-            "local",
-            "-e",
-            f"@{given}",
-            "-e",
-            f"ansible_python_interpreter={sys.executable}",
-            *options,
-            str(book),
-        ],
+        [str(BIN / "ansible-playbook"), *arguments],
+        cwd=ROOT,
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **env},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=timeout,
     )
     return done.returncode, done.stdout + done.stderr

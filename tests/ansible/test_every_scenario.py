@@ -5,16 +5,12 @@ Ten minutes, so only when asked: QOPS_EVERY_SCENARIO=1. test_site_live.py has tw
 
 import os
 import re
-import subprocess
-import uuid
 
 import pytest
-from playing import BIN, ROOT
-from practice_lab import Qops
+from playing import ansible_playbook
+from practice_lab import practice
 
-from qops.errors import QopsError
 from qops.lab import scenario
-from qops.lab.docker import Docker
 
 pytestmark = [
     pytest.mark.lab,
@@ -28,32 +24,15 @@ NAMES = sorted(path.stem for path in scenario.folder().glob("*.yaml"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scenario_goes_from_bare_to_verified(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    lab = Qops(tmp_path_factory.mktemp("state"), f"every-{uuid.uuid4().hex[:8]}")
+    with practice(tmp_path_factory.mktemp("state"), "every", name) as lab:
 
-    def play(*options: str) -> tuple[str, set[str]]:
-        done = subprocess.run(
-            [str(BIN / "ansible-playbook"), "site.yml", "-l", "lab", *options],
-            cwd=ROOT,
-            env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, f"{options}\n{done.stdout[-8000:]}{done.stderr[-2000:]}"
-        return done.stdout, set(re.findall(r"changed=(\d+)", done.stdout))
+        def play(*options: str) -> tuple[str, set[str]]:
+            status, output = ansible_playbook("site.yml", "-l", "lab", *options, env=lab.environment, timeout=600)
+            assert status == 0, f"{options}\n{output[-8000:]}"
+            return output, set(re.findall(r"changed=(\d+)", output))
 
-    try:
-        lab("up", name)
         play("--check", "--diff")
         play()
         output, changed = play()
         assert changed == {"0"}, output[-8000:]
         assert "Judge the host by what its roles promise" in output
-    finally:
-        lab("down")

@@ -1,18 +1,12 @@
 """The firewall on practice hosts: what one host reaches of another, before, after, and after a reboot by its playbook."""
 
-import os
 import re
 import socket
-import subprocess
-import uuid
 from collections.abc import Iterator
 
 import pytest
-from playing import BIN, ROOT
-from practice_lab import Qops
-
-from qops.errors import QopsError
-from qops.lab.docker import Docker
+from playing import ansible_playbook
+from practice_lab import Qops, practice
 
 pytestmark = pytest.mark.lab
 IMAGE = "registry.lab.internal:5000/lab/inference:1.0"
@@ -28,33 +22,16 @@ SSH = 22
 
 @pytest.fixture(scope="module", name="lab")
 def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qops]:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    qops = Qops(tmp_path_factory.mktemp("state"), f"wall-{uuid.uuid4().hex[:8]}")
-    try:
-        qops("up", "rtx5090", "spark")
-        status, _, _ = qops.run("ssh", "rtx5090-1", "--", CONTAINERS)
+    with practice(tmp_path_factory.mktemp("state"), "wall", "rtx5090", "spark") as lab:
+        status, _, _ = lab.run("ssh", "rtx5090-1", "--", CONTAINERS)
         if status != 0:
             pytest.skip("the lab has no registry here")
-        yield qops
-    finally:
-        qops("down")
+        yield lab
 
 
 def _play(lab: Qops, book: str, *options: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [str(BIN / "ansible-playbook"), book, "-l", "rtx5090", *options],
-        cwd=ROOT,
-        env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
+    status, output = ansible_playbook(book, "-l", "rtx5090", *options, env=lab.environment, timeout=500)
+    return status, " ".join(output.split())
 
 
 def _address(lab: Qops, host: str) -> str:

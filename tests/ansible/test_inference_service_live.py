@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import time
 import uuid
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import BIN, ROOT
+from playing import ansible_playbook
 from practice_lab import Qops
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -75,23 +74,11 @@ def _play(lab: Qops, folder: Path, *options: str, **variables: Any) -> tuple[int
         **variables,
     }
     given.write_text(json.dumps(said))
-    done = subprocess.run(
-        [
-            *(str(BIN / "ansible-playbook"), "site.yml", "-l", HOST, "--tags", "inference_service"),
-            *("-e", f"@{given}", "-vv", "--diff", *options),
-        ],
-        cwd=ROOT,
-        env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=START_S + 300,
-    )
-    output = done.stdout + done.stderr
+    chosen = ("-l", HOST, "--tags", "inference_service", "-e", f"@{given}", "-vv", "--diff")
+    status, output = ansible_playbook("site.yml", *chosen, *options, env=lab.environment, timeout=START_S + 300)
     assert SECRET not in output
     match = re.search(rf"^{HOST} +: ok=\d+ +changed=(\d+)", output, re.M)
-    return done.returncode, " ".join(output.split()), int(match[1]) if match else -1
+    return status, " ".join(output.split()), int(match[1]) if match else -1
 
 
 def _on(lab: Qops, command: str) -> str:

@@ -3,15 +3,11 @@
 import os
 import re
 import subprocess
-import uuid
 from collections.abc import Iterator
 
 import pytest
-from playing import BIN, ROOT
-from practice_lab import Qops
-
-from qops.errors import QopsError
-from qops.lab.docker import Docker
+from playing import ansible_playbook
+from practice_lab import Qops, practice
 
 pytestmark = pytest.mark.lab
 HOST = "rtx5090-1"
@@ -36,32 +32,16 @@ WANT = f'sed -i \'s/"version": ".*"/"version": "%s"/; s/driver-pinning-[0-9.]*/d
 
 @pytest.fixture(scope="module", name="lab")
 def _lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qops]:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    qops = Qops(tmp_path_factory.mktemp("state"), f"driver-{uuid.uuid4().hex[:8]}")
-    try:
-        qops("up", "rtx5090")
-        qops("ssh", HOST, "--", BARE)
-        (qops.place.folder / "driver.yml").write_text(BOOK)
-        yield qops
-    finally:
-        qops("down")
+    with practice(tmp_path_factory.mktemp("state"), "driver", "rtx5090") as lab:
+        lab("ssh", HOST, "--", BARE)
+        (lab.place.folder / "driver.yml").write_text(BOOK)
+        yield lab
 
 
 def _play(lab: Qops, *options: str, book: str = "") -> tuple[int, str]:
-    done = subprocess.run(
-        [str(BIN / "ansible-playbook"), book or str(lab.place.folder / "driver.yml"), "-l", "lab", *options],
-        cwd=ROOT,
-        env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=400,
-    )
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
+    book = book or str(lab.place.folder / "driver.yml")
+    status, output = ansible_playbook(book, "-l", "lab", *options, env=lab.environment, timeout=400)
+    return status, " ".join(output.split())
 
 
 def _changed(output: str) -> int:

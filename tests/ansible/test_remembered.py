@@ -39,6 +39,12 @@ def test_the_second_who_wants_it_asks_nothing(tmp_path: Path, shell: Shell) -> N
     assert first == second and set(second) == {Sysctls, Memory, Gaps}
 
 
+def test_whoever_wants_the_gaps_too_asks_nothing_more(tmp_path: Path, shell: Shell) -> None:
+    _look(tmp_path, shell, Memory, Gaps)
+    assert set(_look(tmp_path, shell, Memory, Gaps)) == {Memory, Gaps}
+    assert len(shell.scripts) == 1
+
+
 def test_only_what_is_missing_is_asked(tmp_path: Path, shell: Shell) -> None:
     _look(tmp_path, shell, Memory)
     assert set(_look(tmp_path, shell, Memory, Sysctls)) == {Memory, Sysctls, Gaps}
@@ -76,6 +82,13 @@ def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
         seen = Remembered(str(tmp_path), "h").look(hung, [Memory], seconds=1)
         assert Memory not in seen and seen[Gaps].gaps
     assert len(silent) == 2
+
+
+def test_a_question_that_was_answered_in_the_end_is_no_gap(tmp_path: Path, shell: Shell) -> None:
+    seen = Remembered(str(tmp_path), "h").look(lambda script: (1, "", "lost"), [Memory, Sysctls], seconds=1)
+    assert seen[Gaps].gaps
+    seen = _look(tmp_path, shell, Memory)
+    assert Memory in seen and {gap.probe for gap in seen[Gaps].gaps} == {"sysctls"}  # type: ignore[attr-defined]
 
 
 def test_a_file_that_is_damaged_counts_for_nothing(tmp_path: Path, shell: Shell) -> None:

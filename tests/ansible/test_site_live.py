@@ -1,18 +1,12 @@
 """site.yml on practice hosts: a Spark and a workstation, over real SSH."""
 
-import os
 import re
-import subprocess
 import time
-import uuid
 from collections.abc import Iterator
 
 import pytest
-from playing import BIN, ROOT
-from practice_lab import Qops
-
-from qops.errors import QopsError
-from qops.lab.docker import Docker
+from playing import ansible_playbook
+from practice_lab import Qops, practice
 
 pytestmark = pytest.mark.lab
 SWAPPINESS = "cat $QOPS_ROOT/proc/sys/vm/swappiness"
@@ -22,30 +16,12 @@ HUGEPAGES = "cat $QOPS_ROOT/sys/kernel/mm/transparent_hugepage/enabled"
 
 @pytest.fixture(scope="module", name="lab")
 def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qops]:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    qops = Qops(tmp_path_factory.mktemp("state"), f"site-{uuid.uuid4().hex[:8]}")
-    try:
-        qops("up", "spark", "rtx5090")
-        yield qops
-    finally:
-        qops("down")
+    with practice(tmp_path_factory.mktemp("state"), "site", "spark", "rtx5090") as lab:
+        yield lab
 
 
 def _play(lab: Qops, *options: str, book: str = "site.yml") -> tuple[int, str]:
-    done = subprocess.run(
-        [str(BIN / "ansible-playbook"), book, *options],
-        cwd=ROOT,
-        env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=400,
-    )
-    return done.returncode, done.stdout + done.stderr
+    return ansible_playbook(book, *options, env=lab.environment, timeout=400)
 
 
 def _changed(output: str) -> dict[str, int]:

@@ -17,10 +17,7 @@ from dataclasses import dataclass
 
 import pytest
 from playing import BIN, ROOT
-from practice_lab import Qops
-
-from qops.errors import QopsError
-from qops.lab.docker import Docker
+from practice_lab import Qops, practice
 
 pytestmark = [
     pytest.mark.lab,
@@ -130,19 +127,11 @@ KINDS = {f.__name__.strip("_"): f for f in (_kill_ansible, _kill_apt, _lose_ssh,
 
 @pytest.fixture(scope="module", name="site")
 def a_converged_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    qops = Qops(tmp_path_factory.mktemp("state"), f"survive-{uuid.uuid4().hex[:8]}")
-    try:
-        qops("up", "rtxpro4")
-        site = Site(qops)
+    with practice(tmp_path_factory.mktemp("state"), "survive", "rtxpro4") as lab:
+        site = Site(lab)
         status, output = site.run("580")
         assert status == 0, output[-6000:]
         yield site
-    finally:
-        qops("down")
 
 
 @pytest.mark.parametrize("number", range(FAULTS))

@@ -1,21 +1,16 @@
 """inference_image and model_store on a practice host: the lab's own registry, and a model hub of the test's."""
 
 import json
-import os
 import re
 import subprocess
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from model_hub import COMMIT, REPO, Hub
-from playing import BIN, ROOT
-from practice_lab import Qops
-
-from qops.errors import QopsError
-from qops.lab.docker import Docker
+from playing import ansible_playbook
+from practice_lab import Qops, practice
 
 pytestmark = pytest.mark.lab
 FOLDER = f"/var/lib/qops/models/lab--tiny/{COMMIT}"
@@ -24,16 +19,8 @@ WEIGHTS = f"{FOLDER}/model-00001-of-00002.safetensors"
 
 @pytest.fixture(scope="module", name="lab")
 def one_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qops]:
-    try:
-        Docker().require()
-    except QopsError as error:
-        pytest.skip(f"{error.message}; to run this: {error.hint}")
-    qops = Qops(tmp_path_factory.mktemp("state"), f"stores-{uuid.uuid4().hex[:8]}")
-    try:
-        qops("up", "rtx5090")
-        yield qops
-    finally:
-        qops("down")
+    with practice(tmp_path_factory.mktemp("state"), "stores", "rtx5090") as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module", name="hub")
@@ -57,24 +44,12 @@ def _play(lab: Qops, book: str, folder: Path, variables: dict[str, Any], *option
     """Run a playbook for both roles; return the status, the output and how many tasks changed something."""
     given = folder / "given.json"
     given.write_text(json.dumps(variables))
-    done = subprocess.run(
-        [
-            *(str(BIN / "ansible-playbook"), book, "-e", f"@{given}", "-vvv"),
-            *("--tags", "inference_image,model_store", "-l", "rtx5090", *options),
-        ],
-        cwd=ROOT,
-        env={**os.environ, **lab.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    output = done.stdout + done.stderr
+    chosen = ("-e", f"@{given}", "-vvv", "--tags", "inference_image,model_store", "-l", "rtx5090")
+    status, output = ansible_playbook(book, *chosen, *options, env=lab.environment, timeout=300)
     match = re.search(r"^rtx5090-1 +: ok=\d+ +changed=(\d+)", output, re.M)
     return (
-        done.returncode,
-        " ".join(output[-6000:].split()) if done.returncode else " ".join(output.split()),
+        status,
+        " ".join(output[-6000:].split()) if status else " ".join(output.split()),
         int(match.group(1)) if match else -1,
     )
 

@@ -1,48 +1,13 @@
 """A lab of the tests' own: its name and its state lie apart from any lab that a person has here."""
 
-import functools
-import shutil
 import uuid
 from collections.abc import Iterator
 
 import pytest
 import yaml
-from practice_lab import Qops
+from practice_lab import Qops, base, why_not
 
-from qops.errors import QopsError
-from qops.lab import images, scenario
-from qops.lab.docker import Docker
-from qops.lab.images import Base
-
-
-@functools.cache
-def _why_not() -> str:
-    """Return why no lab can be had here, and what would change that; empty if one can."""
-    try:
-        docker = Docker()
-        docker.require()
-        if not images.present(docker, _base()):
-            images.require(_base())
-        if shutil.which("ssh") is None:
-            return "there is no ssh here; to run this: apt-get install openssh-client"
-    except QopsError as error:
-        return f"{error.message}; to run this: {error.hint}"
-    return ""
-
-
-@functools.cache
-def _base() -> Base:
-    """Return a base image that is here already, or the one that `qops lab up` makes without names."""
-    usual = Base(scenario.load("spark").hosts[0].base)
-    bases = (usual, *(Base(name) for name in scenario.BASES))
-    return next((base for base in bases if images.present(Docker(), base)), usual)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs the lab before its fixtures, of whatever scope, ask for Docker."""
-    if item.get_closest_marker("lab") and (why := _why_not()):
-        pytest.skip(why)
+from qops.lab import scenario
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +21,14 @@ def qops_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qops]:
 @pytest.fixture(scope="session")
 def tiny_yaml(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a scenario with one host `tiny`, which has a Spark's hardware."""
-    if _why_not():
-        pytest.skip(_why_not())
+    if why_not():
+        pytest.skip(why_not())
     path = tmp_path_factory.mktemp("scenario") / "tiny.yaml"
     content = {
         "name": "tiny",
         "about": "One host for the tests.",
         "class": "spark",
-        "hosts": [{"name": "tiny", "base": _base().name, "docker": True, "packages": False, "registry": False}],
+        "hosts": [{"name": "tiny", "base": base().name, "docker": True, "packages": False, "registry": False}],
         "hardware": dict(scenario.load("spark").hardware),
     }
     path.write_text(yaml.safe_dump(content))

@@ -1,10 +1,19 @@
 """`qops lab` run as a process of its own, as a person runs it."""
 
+import contextlib
+import functools
 import os
+import shutil
 import subprocess
 import sys
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
+from qops.errors import QopsError
+from qops.lab import images, scenario
+from qops.lab.docker import Docker
+from qops.lab.images import Base
 from qops.lab.place import Place
 
 CALL_S = 400  # with one base image to make; a few seconds otherwise
@@ -45,3 +54,37 @@ class Qops:
         status, out, err = self.run(*arguments)
         assert status == 0, f"qops lab {' '.join(arguments)}: status {status}\n{out}\n{err}"
         return out
+
+
+@contextlib.contextmanager
+def practice(state: Path, what: str, *scenarios: str) -> Iterator[Qops]:
+    """A lab with the hosts of `scenarios`, named after `what` it is for, which is taken down at the end."""
+    qops = Qops(state, f"{what}-{uuid.uuid4().hex[:8]}")
+    try:
+        qops("up", *scenarios)
+        yield qops
+    finally:
+        qops("down")
+
+
+@functools.cache
+def why_not() -> str:
+    """Return why no lab can be had here, and what would change that; empty if one can."""
+    try:
+        docker = Docker()
+        docker.require()
+        if not images.present(docker, base()):
+            images.require(base())
+        if shutil.which("ssh") is None:
+            return "there is no ssh here; to run this: apt-get install openssh-client"
+    except QopsError as error:
+        return f"{error.message}; to run this: {error.hint}"
+    return ""
+
+
+@functools.cache
+def base() -> Base:
+    """Return a base image that is here already, or the one that `qops lab up` makes without names."""
+    usual = Base(scenario.load("spark").hosts[0].base)
+    bases = (usual, *(Base(name) for name in scenario.BASES))
+    return next((base for base in bases if images.present(Docker(), base)), usual)
