@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from qops import plans
-from qops.bridge.facts import evidence, facts
+from qops.bridge.facts import KINDS, evidence, facts
 from qops.bridge.looking import Seen, look
 from qops.bridge.transport import Shell
 from qops.evidence.text import Gaps
@@ -49,11 +49,14 @@ class Remembered:
             self.forget()
         asked, known = self._load()
         own = {probe.makes for probe in special}
-        missing = {kind for kind in kinds if kind.__name__ not in asked or kind in own}
+        missing = {kind for kind in kinds if kind is not Gaps and (kind.__name__ not in asked or kind in own)}
         if missing:
             also = {kind for kind in ahead if kind.__name__ not in asked and kind not in own}
             found = look(self._host, shell, missing | also, seconds=seconds, special=special)
-            gaps = Gaps((*known.get(Gaps, Gaps()).gaps, *found.get(Gaps, Gaps()).gaps))
+            # What did not answer before, and was asked again, is judged by the answer of now.
+            again = {KINDS[kind.__name__].name for kind in missing | also}
+            before = (gap for gap in known.get(Gaps, Gaps()).gaps if gap.probe not in again)
+            gaps = Gaps((*before, *found.get(Gaps, Gaps()).gaps))
             known = {kind: value for kind, value in known.items() if kind not in missing} | found | {Gaps: gaps}
             # What did not answer is asked again by whoever wants it next.
             self._save({*asked, *(kind.__name__ for kind in (missing | also) - own if kind in found)}, known)
