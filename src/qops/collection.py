@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from qops import probes
+from qops.evidence.text import Gap, Text
 from qops.probes.base import Ask, Command, Probe
 from qops.probes.scan import finder
-from qops.transports.answer import Answer, Collection, collection
+from qops.transports.answer import Answer, Collection, interpret
 from qops.transports.base import Completed, Transport
+from qops.transports.batch import WORKERS, Batching, Put
+from qops.transports.far import reading
+from qops.transports.streams import OUTPUT
 
-__all__ = ["WORKERS", "Collection", "collect"]
+__all__ = ["Collection", "collect"]
 
-WORKERS = 8  # questions at once: more would make the answers of a busy host slower, not sooner
 READ = 10.0  # seconds for one file
 GRACE = 2.5  # seconds after the end in which time-outs that are under way may still be reported
 TICK = 0.25  # seconds between two reports of progress
@@ -68,16 +71,23 @@ def _questions(known: Sequence[Probe]) -> list[_Question]:
 class _Workers:
     """Daemon threads that put questions: one that never comes back can then not keep the program from ending."""
 
-    def __init__(self, transport: Transport, begun: float, seconds: float) -> None:
+    def __init__(self, transport: Transport, questions: Sequence[_Question], begun: float, seconds: float) -> None:
         self.transport = transport
         self.begun = begun
         self.seconds = seconds
+        self.later = sorted(questions, key=lambda q: q.due)
         self.questions: queue.PriorityQueue[_Question] = queue.PriorityQueue()
-        self.answers: queue.SimpleQueue[tuple[_Question, Answer | BaseException]] = queue.SimpleQueue()
+        self.answers: _Answers = queue.SimpleQueue()
         self.asked: dict[int, str] = {}  # number of the question to its source
         self.over = False
         for _ in range(WORKERS):
             threading.Thread(target=self.work, daemon=True, name="qops-collect").start()
+
+    def give(self, elapsed: float) -> float:
+        """Have the questions put that are due; return the seconds until the next ones are."""
+        while self.later and self.later[0].due <= elapsed:
+            self.questions.put(self.later.pop(0))
+        return min(TICK, max(0.01, self.later[0].due - elapsed)) if self.later else TICK
 
     def work(self) -> None:
         while not self.over:
@@ -110,6 +120,50 @@ class _Workers:
         return _answer(question, done, at)
 
 
+class _Batch:
+    """A daemon thread that puts all questions in one round trip. `asked` is all that are due."""
+
+    def __init__(self, transport: Batching, questions: Sequence[_Question], seconds: float) -> None:
+        self.transport = transport
+        self.questions = {question.number: question for question in sorted(questions)}
+        self.seconds = seconds
+        self.answers: _Answers = queue.SimpleQueue()
+        self.asked: dict[int, str] = {}
+        self.over = False
+        threading.Thread(target=self.work, daemon=True, name="qops-collect").start()
+
+    def give(self, elapsed: float) -> float:
+        """Note which questions are due; return the seconds until that is to be asked again."""
+        self.asked = {number: question.source for number, question in self.questions.items() if question.due <= elapsed}
+        return TICK
+
+    def work(self) -> None:
+        try:
+            took = self.transport.batch(
+                [_put(q) for q in self.questions.values()], seconds=self.seconds, take=self.take
+            )
+            self.answers.put((None, None if took else _NotAtOnceError()))
+        except BaseException as error:  # handed to the caller's thread, which raises it
+            self.answers.put((None, error))
+
+    def take(self, number: int, at: float, done: Completed) -> None:
+        self.answers.put((self.questions[number], _answer(self.questions[number], done, at)))
+
+
+class _NotAtOnceError(Exception):
+    """The host cannot be asked all at once."""
+
+
+_Answers = queue.SimpleQueue[tuple[_Question | None, Answer | BaseException | None]]
+
+
+def _put(question: _Question) -> Put:
+    ask = question.ask
+    if isinstance(ask, Command):
+        return Put(question.number, ask.argv, ask.timeout, question.due)
+    return Put(question.number, reading(ask.path, OUTPUT), READ, question.due, reads=True)
+
+
 def collect(
     transport: Transport,
     known: Sequence[Probe],
@@ -127,46 +181,57 @@ def collect(
     collected_at = datetime.now(UTC).isoformat(timespec="seconds")
     begun = time.monotonic()
     questions = [q for q in _questions(known) if q.due < seconds]
-    later = sorted(questions, key=lambda q: q.due)
-    workers = _Workers(transport, begun, seconds)
-    answers: dict[int, Answer] = {}
+    asking: _Workers | _Batch = (
+        _Batch(transport, questions, seconds)
+        if isinstance(transport, Batching)
+        else _Workers(transport, questions, begun, seconds)
+    )
+    find = finder(probes.literals())
+    heard: dict[int, tuple[Text | None, Gap | None]] = {}
     interrupted = False
+
+    def keep(question: _Question, answer: Answer) -> None:
+        record(answer)
+        heard[question.number] = interpret(answer, find)  # at once: of a long answer little is kept
+
     try:
-        while len(answers) < len(questions):
+        while len(heard) < len(questions):
             elapsed = time.monotonic() - begun
-            if elapsed >= seconds + GRACE:
+            if elapsed >= seconds + GRACE and isinstance(asking, _Workers):
                 break
-            while later and later[0].due <= elapsed:
-                workers.questions.put(later.pop(0))
-            waiting = tuple(dict.fromkeys(name for n, name in tuple(workers.asked.items()) if n not in answers))
-            progress(len(answers), len(questions), waiting, elapsed)
-            patience = min(TICK, max(0.01, later[0].due - elapsed)) if later else TICK
+            patience = asking.give(elapsed)
+            waiting = tuple(dict.fromkeys(name for n, name in tuple(asking.asked.items()) if n not in heard))
+            progress(len(heard), len(questions), waiting, elapsed)
             try:
-                question, answer = workers.answers.get(timeout=patience)
+                question, answer = asking.answers.get(timeout=patience)
             except queue.Empty:
                 continue
-            if isinstance(answer, BaseException):
+            if isinstance(answer, _NotAtOnceError):
+                asking = _Workers(transport, questions, begun, seconds)
+            elif isinstance(answer, BaseException):
                 raise answer
-            answers[question.number] = answer
-            record(answer)
-        progress(len(answers), len(questions), (), time.monotonic() - begun)
+            elif question is None or answer is None:
+                break
+            else:
+                keep(question, answer)
+        progress(len(heard), len(questions), (), time.monotonic() - begun)
     except KeyboardInterrupt:
         interrupted = True
     finally:
-        workers.over = True
-        if len(answers) < len(questions):
+        asking.over = True
+        if len(heard) < len(questions):
             transport.stop()
     for question in questions:
-        if question.number not in answers:
-            begun_late = interrupted or question.number not in workers.asked
-            answers[question.number] = _unanswered(question, seconds, cut=begun_late)
-            record(answers[question.number])
-    return collection(
-        (answers[question.number] for question in questions),
-        finder(probes.literals()),
-        host=transport.name,
-        collected_at=collected_at,
-        interrupted=interrupted,
+        if question.number not in heard:
+            cut = interrupted or question.number not in asking.asked
+            keep(question, _unanswered(question, seconds, cut=cut, ended=isinstance(asking, _Batch)))
+    found = [heard[question.number] for question in questions]
+    return Collection(
+        tuple(text for text, _ in found if text is not None),
+        tuple(gap for _, gap in found if gap is not None),
+        transport.name,
+        collected_at,
+        interrupted,
     )
 
 
@@ -184,6 +249,11 @@ def _answer(question: _Question, done: Completed, at: float) -> Answer:
     )
 
 
-def _unanswered(question: _Question, seconds: float, *, cut: bool) -> Answer:
-    reason = b"the look ended before it answered" if cut else b""
-    return _answer(question, Completed(b"", reason, None, seconds, "cut" if cut else "timeout"), question.due)
+def _unanswered(question: _Question, seconds: float, *, cut: bool, ended: bool) -> Answer:
+    if cut:
+        done = Completed(b"", b"the look ended before it answered", None, seconds, "cut")
+    elif ended:
+        done = Completed(b"", b"the host ended the look before it answered", None, seconds, "failed")
+    else:
+        done = Completed(b"", b"", None, seconds, "timeout")
+    return _answer(question, done, question.due)

@@ -8,13 +8,11 @@ from playing import HOSTS, facts
 
 from qops import bridge
 from qops.engine import observe
-from qops.errors import UsageError
+from qops.errors import TransportError, UsageError
 from qops.evidence.gpu import Gpus
 from qops.evidence.kernel import Hugepages, Sysctls
 from qops.evidence.text import Gaps
-from qops.probes.base import Ask, Command, Read
 from qops.recording import recorded
-from qops.transports.base import Completed
 
 RECORDED = Path(__file__).parent.parent / "hosts/h200x2"
 
@@ -83,53 +81,27 @@ def test_a_kind_that_does_not_exist() -> None:
         bridge.look_by_name("here", shell, ["Gpu"], seconds=1)
 
 
-class TestBatch:
-    """Many questions in one round trip."""
+def test_all_questions_take_one_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
+    trips: list[str] = []
 
-    def ask(self, *asks: Ask, seconds: float = 20) -> tuple[Completed, ...]:
-        trips: list[str] = []
+    def counted(script: str) -> tuple[int, str, str]:
+        trips.append(script)
+        return shell(script)
 
-        def counted(script: str) -> tuple[int, str, str]:
-            trips.append(script)
-            return shell(script)
+    assert set(bridge.look("here", counted, {Sysctls, Hugepages}, seconds=20)) == {Sysctls, Hugepages, Gaps}
+    assert len(trips) == 1
 
-        done = bridge.AnsibleTransport("here", counted).batch(asks, seconds=seconds)
-        assert len(trips) == 1
-        return done
 
-    def test_each_has_its_own_outcome(self, tmp_path: Path) -> None:
-        odd = tmp_path / "it's odd"
-        odd.write_bytes(b"\x80\xff\x00line\nno end")
-        done = self.ask(
-            Command(("sh", "-c", "echo 'a  b'; echo wrong >&2; exit 3"), ""),
-            Read(str(odd), ""),
-            Command(("no-such-program",), ""),
-            Read(str(tmp_path / "none"), ""),
-            Command(("cat",), ""),
-        )
-        assert [(d.status, d.failure) for d in done] == [(3, ""), (0, ""), (127, ""), (1, "missing"), (0, "")]
-        assert [d.stdout for d in done] == [b"a  b\n", b"\x80\xff\x00line\nno end", b"", b"", b""]
-        assert done[0].stderr == b"wrong\n"
-        assert b"no-such-program" in done[2].stderr
+def test_a_host_that_cannot_be_asked_at_once_is_asked_one_by_one() -> None:
+    def bare(script: str) -> tuple[int, str, str]:
+        return shell("mktemp() { return 1; }\n" + script)
 
-    def test_one_that_hangs_costs_its_own_time_and_no_answer_of_another(self) -> None:
-        slow, quick = self.ask(Command(("sleep", "60"), "", timeout=1), Command(("echo", "here"), ""))
-        assert (slow.failure, quick.stdout) == ("timeout", b"here\n")
+    assert "fs.file-max" in bridge.look("here", bare, {Sysctls}, seconds=20)[Sysctls].values
 
-    def test_none_is_begun_after_the_end(self) -> None:
-        first, second = self.ask(Command(("sleep", "2"), ""), Command(("echo", "late"), ""), seconds=1)
-        assert (first.status, second.failure) == (0, "timeout")
 
-    def test_what_prints_marks_of_its_own_confuses_nothing(self) -> None:
-        lines = "qops-0000000000000000 1 0 0"
-        first, second = self.ask(Command(("printf", "\n%s\n", lines), ""), Command(("echo", "two"), ""))
-        assert (first.stdout, second.stdout) == (f"\n{lines}\n".encode(), b"two\n")
-
-    def test_a_host_without_an_answer_has_answered_nothing(self) -> None:
-        done = bridge.AnsibleTransport("here", lambda script: (1, "motd\n", "no shell")).batch(
-            [Command(("true",), "")], seconds=5
-        )
-        assert done[0].failure == "timeout"
+def test_a_host_whose_shell_answers_nothing_is_not_reached() -> None:
+    with pytest.raises(TransportError, match="here: no POSIX shell answers: no shell"):
+        bridge.look("here", lambda script: (1, "motd\n", "no shell\n"), {Sysctls}, seconds=5)
 
 
 @pytest.mark.parametrize("case", ["", "cases/hang_missing_rank", "cases/hang_watchdog", "cases/stopped", "cases/sizes"])

@@ -14,7 +14,8 @@ from qops.collection import collect
 from qops.errors import TransportError
 from qops.probes.base import Command, Probe
 from qops.transports import far, ssh, streams
-from qops.transports.base import lines
+from qops.transports.base import Completed, lines
+from qops.transports.batch import Put
 from qops.transports.ssh import Ssh
 
 pytestmark = need_sshd
@@ -332,3 +333,50 @@ def test_become_goes_through_sudo_and_keeps_the_practice_root(start: Callable[..
 def test_the_script_for_the_far_side_is_quoted_once_for_each_shell() -> None:
     line = far.login("echo 'a b'", become=False)
     assert shlex.split(line) == ["exec", "/bin/sh", "-c", "echo 'a b'"]
+
+
+def all_at_once(one: Ssh, *puts: Put, seconds: float = 20) -> dict[int, Completed]:
+    heard: dict[int, Completed] = {}
+    assert one.batch(puts, seconds=seconds, take=lambda number, at, done: heard.update({number: done}))
+    return heard
+
+
+def test_many_questions_take_one_session_and_the_slow_ones_cost_no_answer(host: Ssh) -> None:
+    slow = (Put(n, ("sleep", "60"), 1) for n in range(4))
+    heard = all_at_once(host, *slow, *(Put(n, ("echo", f"it's {n}"), 5) for n in range(4, 50)))
+    assert [heard[n].failure for n in range(4)] == ["timeout"] * 4
+    assert [heard[n].stdout.decode() for n in range(4, 50)] == [f"it's {n}\n" for n in range(4, 50)]
+
+
+def test_a_long_answer_arrives_whole(host: Ssh) -> None:
+    heard = all_at_once(host, Put(0, ("sh", "-c", "yes 123456789 | head -n 3000000"), 20))
+    assert heard[0].stdout == b"123456789\n" * 3_000_000
+
+
+def test_stop_ends_what_was_asked_at_once(sshd: Sshd) -> None:
+    one = Ssh(sshd.host)
+    one.open()
+    threading.Timer(1, one.stop).start()
+    assert all_at_once(one, Put(0, ("sh", "-c", "sleep 4716.31 & sleep 4716.31"), 60), seconds=60) == {}
+    assert one.lost == ""
+    assert not running("4716.31")
+
+
+def test_a_connection_that_is_cut_keeps_what_came_back_of_all(sshd: Sshd) -> None:
+    one = Ssh(sshd.host)
+    cut = (
+        "sleep 0.5; p=$$; while ! grep -q '^Name:.sshd' /proc/$p/status; do "
+        "p=$(sed -n 's/^PPid:.//p' /proc/$p/status); done; kill -9 $p; sleep 9"
+    )
+    asked = Probe(
+        "p", str, lambda t: None, lambda t: False, (Command(("echo", "here"), ""), Command(("sh", "-c", cut), ""))
+    )
+    found = collect(one, [asked], seconds=20)
+    assert [text.lines for text in found.texts] == [("here",)]
+    assert [gap.reason for gap in found.gaps] == ["the host ended the look before it answered"]
+    assert one.lost == "the connection to far was lost"
+
+
+def test_a_host_without_timeout_is_asked_one_by_one(host: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ssh, "open", lambda self: far.Far(0, ""))
+    assert not host.batch((Put(0, ("true",), 5),), seconds=5, take=lambda *given: None)

@@ -1,17 +1,14 @@
 """Looking at a host through Ansible's connection."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from qops import collection, probes
+from qops import collection
 from qops.bridge.facts import KINDS
 from qops.bridge.transport import AnsibleTransport, Shell
 from qops.engine import observe
 from qops.errors import UsageError
-from qops.probes.base import Ask, Command, Probe
-from qops.probes.scan import finder
-from qops.transports import answer
+from qops.probes.base import Probe
 
 Seen = dict[type, Any]
 
@@ -23,29 +20,7 @@ def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float, sp
     """
     own = {probe.name: probe for probe in special}
     chosen = [own.get(probe.name, probe).once() for probe in KINDS.values() if probe.makes in kinds]
-    asked: dict[tuple[str, ...] | str, tuple[Ask, str]] = {}
-    for probe in chosen:
-        for ask in probe.asks:
-            asked.setdefault(ask.argv if isinstance(ask, Command) else ask.path, (ask, probe.name))
-    begun = datetime.now(UTC).isoformat(timespec="seconds")
-    answers = AnsibleTransport(name, shell).batch([ask for ask, _ in asked.values()], seconds=seconds)
-    found = answer.collection(
-        (
-            answer.Answer(
-                collection.source(ask, probe_name),
-                done,
-                argv=ask.argv if isinstance(ask, Command) else (),
-                path="" if isinstance(ask, Command) else ask.path,
-                probe=probe_name,
-                binary=not isinstance(ask, Command) and ask.binary,
-                number=number,
-            )
-            for number, ((ask, probe_name), done) in enumerate(zip(asked.values(), answers, strict=True))
-        ),
-        finder(probes.literals()),
-        host=name,
-        collected_at=begun,
-    )
+    found = collection.collect(AnsibleTransport(name, shell), chosen, seconds=seconds)
     return observe(found.texts, found.gaps, chosen)
 
 
@@ -59,6 +34,6 @@ def look_by_name(name: str, shell: Shell, wanted: Sequence[str], *, seconds: flo
         raise UsageError(f"no such kind of evidence: {', '.join(unknown)}", f"known: {', '.join(KINDS)}")
     chosen: list[Probe] = [KINDS[kind] for kind in wanted] or list(KINDS.values())
     if not sampled:
-        return look(name, shell, {probe.makes for probe in chosen}, seconds=seconds)
+        chosen = [probe.once() for probe in chosen]
     found = collection.collect(AnsibleTransport(name, shell), chosen, seconds=seconds)
     return observe(found.texts, found.gaps, chosen)

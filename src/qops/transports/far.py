@@ -2,7 +2,10 @@
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from qops.transports.answer import failure
+from qops.transports.base import Completed
 
 # Input that ends means that nobody wants the answer any more (time-out, Ctrl-C, a connection that was cut): then the
 # command is killed, with its process group when something there can make one. As much as possible is told to the
@@ -58,6 +61,17 @@ def supervised(argv: tuple[str, ...], far: Far, seconds: int) -> str:
 def reading(path: str, most: int) -> tuple[str, ...]:
     """Return the command that prints the first `most` bytes of a file; of a larger one, its size on stderr."""
     return ("sh", "-c", _READ.format(path=shlex.quote(path), most=most))
+
+
+def outcome(done: Completed, most: int) -> Completed:
+    """Return what `reading` gave as the outcome of reading a file: why it failed, and what was not kept of it."""
+    if done.failure:
+        return done
+    if done.status:
+        return replace(done, failure=failure(done.stderr), status=None)
+    size = done.stderr.strip().removeprefix(b"size ") if len(done.stdout) == most else b""
+    over = int(size) - most if size.isdigit() and len(size) < 20 else 0
+    return replace(done, stderr=b"", discarded=done.discarded + max(0, over))
 
 
 def login(script: str, *, become: bool) -> str:

@@ -10,7 +10,7 @@ import secrets
 import select
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,17 @@ import paramiko  # type: ignore[import-untyped]
 
 from qops.errors import TransportError
 from qops.inventory.host import Host
-from qops.transports.answer import failure
+from qops.transports import batch
 from qops.transports.base import Completed, clean
-from qops.transports.far import HELLO, Far, greeted, login, reading, supervised
+from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
 from qops.transports.ssh_errors import Place, UnknownKey, explained
 from qops.transports.streams import OUTPUT, Streams
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
+_PATIENCE = 0.5  # seconds between two looks at whether the time of a batch is over
+_PIECE = 1 << 18  # bytes taken at once
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
 _SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
 
@@ -75,14 +77,36 @@ class Ssh:
 
     def read(self, path: str, *, timeout: float) -> Completed:
         """Read the first 64 MiB of a file, from under the host's QOPS_ROOT where that has it."""
-        done = self.run(reading(path, OUTPUT), timeout=timeout)
-        if done.failure:
-            return done
-        if done.status:
-            return replace(done, failure=failure(done.stderr), status=None)
-        size = done.stderr.strip().removeprefix(b"size ") if len(done.stdout) == OUTPUT else b""
-        over = int(size) - OUTPUT if size.isdigit() and len(size) < 20 else 0
-        return replace(done, stderr=b"", discarded=done.discarded + max(0, over))
+        return outcome(self.run(reading(path, OUTPUT), timeout=timeout), OUTPUT)
+
+    def batch(self, puts: Sequence[batch.Put], *, seconds: float, take: batch.Take) -> bool:
+        """Put all of `puts` in one round trip, where the host has timeout(1). See Batching."""
+        if not self.open().limit.startswith("timeout"):
+            return False
+        until = time.monotonic() + seconds + CONNECT
+        mark = secrets.token_hex(8)
+        frames = batch.Frames(puts, mark)
+        asked = batch.script(puts, mark, seconds, held=True).encode(errors="replace")
+        # By standard input: an argument may hold 128 KiB, and this one is quoted twice.
+        reader = f'eval "$(head -c {len(asked)})"'
+        channel = None
+        try:
+            channel = self._channel(until)
+            if channel is not None:
+                channel.settimeout(_PATIENCE)
+                channel.exec_command(login(reader, become=self._host.become).encode())
+                channel.sendall(asked)
+                while (data := _received(channel, until)) and not self._stopped:
+                    for number, at, done in frames.take(data):
+                        take(number, at, done)
+        except (paramiko.SSHException, OSError, EOFError):
+            pass  # what has not come back is missing; whether the connection has gone is told below
+        finally:
+            if channel is not None:
+                self._forget(channel)
+        if not self._is_up() and not self._stopped:
+            self.lost = f"the connection to {self.name} was lost"
+        return not frames.refused
 
     def stop(self) -> None:
         """End every command that still runs, and the connection."""
@@ -142,10 +166,7 @@ class Ssh:
             pass  # what that means is told below
         finally:
             if channel is not None:
-                with self._lock:
-                    self._channels.discard(channel)
-                with contextlib.suppress(Exception):
-                    channel.close()  # the command ends too: its input does
+                self._forget(channel)
             self._free.release()
         return self._gone(heard, begun, until)
 
@@ -161,6 +182,12 @@ class Ssh:
                 self._channels.add(channel)
             return channel
         return None
+
+    def _forget(self, channel: Any) -> None:
+        with self._lock:
+            self._channels.discard(channel)
+        with contextlib.suppress(Exception):
+            channel.close()  # the command ends too: its input does
 
     def _hear(self, channel: Any, heard: Streams, begun: float, until: float) -> Completed:
         """Read both streams of `channel` until the command has ended or its time has."""
@@ -225,6 +252,16 @@ class Ssh:
                 for pipe in (proxy.stdin, proxy.stdout, proxy.stderr):
                     pipe.close()
                 proxy.wait()
+
+
+def _received(channel: Any, until: float) -> bytes:
+    """Return the next bytes of standard output; none when there are no more, or the time is over."""
+    while time.monotonic() < until:
+        try:
+            return bytes(channel.recv(_PIECE))
+        except TimeoutError:
+            continue
+    return b""
 
 
 class _OnlyKnown:
