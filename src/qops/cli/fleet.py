@@ -20,7 +20,8 @@ from qops.report import Coverage, HostReport, Verdict
 from qops.rule import Rule
 from qops.transports.ssh import Ssh
 
-AT_ONCE = 10  # hosts that are asked at the same time
+AT_ONCE = 64  # hosts that are asked at the same time: most of a look is waiting for samples
+CONNECTING = 12  # of them at once in key exchange and login, which cost processor time, against a limit of seconds
 TICK = 0.25  # seconds between two looks at how far the hosts are
 REPEAT = 10.0  # seconds between two lines of progress where a line cannot be rewritten
 MERCY = 5.0  # seconds after Ctrl-C in which hosts hand in what they have
@@ -78,6 +79,7 @@ class _Fleet(Generic[R]):
         self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, Looked[R] | BaseException]] = queue.SimpleQueue()
         self._cancelled = threading.Event()
+        self._connecting = threading.BoundedSemaphore(CONNECTING)
         self._doing: dict[int, tuple[float, str]] = {}  # since when, and what is being waited for
 
     def wait(self, line: Line, what: str) -> bool:
@@ -138,7 +140,8 @@ class _Fleet(Generic[R]):
 
         ssh = Ssh(host)
         try:
-            ssh.open()
+            with self._connecting:
+                ssh.open()
             collection, written = ask(
                 ssh, self.known, seconds=self.seconds, output=self.output(host), progress=progress
             )

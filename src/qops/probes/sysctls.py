@@ -19,16 +19,16 @@ KEYS = (
     "vm.overcommit_memory", "vm.swappiness", "vm.zone_reclaim_mode",
 )  # fmt: skip
 
-# One shell for all keys; a key that this kernel does not have is said to be absent. A practice host shows its
-# own kernel's settings below QOPS_ROOT, and none of the machine's that it runs on.
+# Two programs for all keys (a shell's own `read` gets the first byte alone of such a file). A key that this kernel does
+# not have is said to be absent. A practice host shows its own kernel's settings below QOPS_ROOT, and none of the
+# machine's that it runs on.
 SCRIPT = (
     '[ -d "$QOPS_ROOT/proc/sys" ] || QOPS_ROOT=\n'
-    f"for k in {' '.join(KEYS)}; do\n"
-    '  f="$QOPS_ROOT/proc/sys/$(echo $k | tr . /)"\n'
-    '  if [ ! -e "$f" ]; then echo "$k absent"\n'
-    '  elif v=$(cat "$f" 2>/dev/null); then echo "$k = $v"\n'
-    "  fi\n"
+    'cd "$QOPS_ROOT/proc/sys" || exit\n'
+    f"for f in {' '.join(key.replace('.', '/') for key in KEYS)}; do\n"
+    '  if [ -e "$f" ]; then there="$there $f"; else echo "$f absent" | tr / .; fi\n'
     "done\n"
+    "grep -Hs '' $there | sed 's|:| = |; :a; s|/\\(.* = \\)|.\\1|; ta'\n"
 )
 
 _NAME = r"((?:kernel|vm|net|fs|user|dev|abi|debug)\.[a-zA-Z0-9_.\-/]{1,120})"
