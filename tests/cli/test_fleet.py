@@ -126,7 +126,9 @@ def test_options_that_do_not_go_together(hosts: str, capsys: pytest.CaptureFixtu
     assert "add -i INVENTORY" in capsys.readouterr().err
 
 
-def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     most = at_once = 0
 
     class Counted:
