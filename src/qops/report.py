@@ -75,9 +75,28 @@ class HostReport:
         return next(iter(self.findings), None) if self.verdict is Verdict.FAULT else None
 
 
-def exit_status(hosts: tuple[HostReport, ...]) -> int:
+@dataclass(frozen=True, slots=True)
+class JobFinding:
+    """A finding of a host of a job, or, when `host` is "", one that only all hosts together show."""
+
+    host: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """The judgement of a job that spans `hosts`: one root cause, first among `findings`. `tie`: why it is one job."""
+
+    hosts: tuple[str, ...]
+    tie: str
+    verdict: Verdict
+    reason: str
+    findings: tuple[JobFinding, ...]
+
+
+def exit_status(hosts: tuple[HostReport, ...], jobs: tuple[JobReport, ...] = ()) -> int:
     """Return the exit status for `hosts`: a fault wins over unreachable, which wins over undetermined."""
-    verdicts = {h.verdict for h in hosts}
+    verdicts = {host.verdict for host in hosts} | {job.verdict for job in jobs}
     if Verdict.FAULT in verdicts:
         return FAULT
     if Verdict.UNREACHABLE in verdicts:

@@ -3,13 +3,17 @@
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from qops.cli import options
 from qops.errors import HEALTHY, INTERRUPTED, UsageError
-from qops.report import HostReport, Verdict, exit_status
+from qops.report import HostReport, JobReport, Verdict, exit_status
 from qops.rule import Rule
+
+if TYPE_CHECKING:
+    from qops.job import Judged
 
 PAUSE = 5.0  # seconds between two looks of --watch
 
@@ -70,29 +74,31 @@ def diagnose(
             "to save evidence: qops collect -i FILE -o FOLDER",
         )
     rules = _selected(select, ignore)
-    interrupted = False
+    jobs: tuple[JobReport, ...] = ()
     if hosts := options.hosts(inventory, limit):
         from qops import probes
         from qops.cli import fleet
 
         known = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
-        reports, interrupted = fleet.diagnose(hosts, known, rules, seconds=seconds, quiet=quiet)
+        found, interrupted = fleet.diagnose(hosts, known, rules, seconds=seconds, quiet=quiet)
+        reports, jobs = _joined(found, rules)
     elif paths:
-        reports, interrupted = _recorded(paths, rules)
+        found, interrupted = _recorded(paths, rules)
+        reports, jobs = _joined(found, rules)
     else:
         report, interrupted = _live(family, rules, seconds=seconds, watch=watch, record=record, quiet=quiet)
         reports = (report,)
     if form == "json":
         from qops.render import document
 
-        sys.stdout.write(document.report(reports))
+        sys.stdout.write(document.report(reports, jobs))
     else:
         from qops.render import screen, text
 
-        screen.write(text.report(reports, verbose=verbose, quiet=quiet), color=color)
+        screen.write(text.report(reports, jobs, verbose=verbose, quiet=quiet), color=color)
     if exit_zero:
         return HEALTHY
-    return INTERRUPTED if interrupted else exit_status(reports)
+    return INTERRUPTED if interrupted else exit_status(reports, jobs)
 
 
 def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
@@ -109,13 +115,24 @@ def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
     return tuple(r for r in ALL if (not select or named(r, select)) and not named(r, ignore))
 
 
-def _recorded(paths: Sequence[str], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], bool]:
+def _joined(found: Sequence["Judged"], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], tuple[JobReport, ...]]:
+    from qops.job import joined
+
+    return joined(found, rules)
+
+
+def _recorded(paths: Sequence[str], rules: Sequence[Rule]) -> tuple[tuple["Judged", ...], bool]:
     from qops.engine import judge, observe
+    from qops.job import judged
     from qops.recording import recorded
 
-    found = recorded(paths)
-    reports = tuple(judge(c.host or "evidence", c.collected_at, observe(c.texts, c.gaps), rules) for c in found)
-    return reports, any(c.interrupted for c in found)
+    found = []
+    interrupted = False
+    for one in recorded(paths):
+        evidence = observe(one.texts, one.gaps)
+        found.append(judged(judge(one.host or "evidence", one.collected_at, evidence, rules), evidence))
+        interrupted = interrupted or one.interrupted
+    return tuple(found), interrupted
 
 
 def _live(

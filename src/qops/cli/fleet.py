@@ -15,6 +15,7 @@ from qops.collection import Collection
 from qops.engine import judge, observe
 from qops.errors import TransportError
 from qops.inventory import Host
+from qops.job import Judged, judged
 from qops.probes.base import Probe
 from qops.report import Coverage, HostReport, Verdict
 from qops.rule import Rule
@@ -157,26 +158,25 @@ class _Fleet(Generic[R]):
 
 def diagnose(
     hosts: Sequence[Host], known: Sequence[Probe], rules: Sequence[Rule], *, seconds: float, quiet: bool
-) -> tuple[tuple[HostReport, ...], bool]:
-    """Judge every host; return the reports in the order of `hosts`, and whether Ctrl-C ended it."""
+) -> tuple[tuple[Judged, ...], bool]:
+    """Judge every host; return the judgements in the order of `hosts`, and whether Ctrl-C ended it."""
 
-    def make(found: Collection, lost: str, written: str) -> HostReport:
+    def make(found: Collection, lost: str, written: str) -> Judged:
         if lost and not found.texts:
-            return _unseen(found.host, rules, Verdict.UNREACHABLE, lost)
-        report = judge(found.host, found.collected_at, observe(found.texts, found.gaps), rules)
+            return Judged(_unseen(found.host, rules, Verdict.UNREACHABLE, lost))
+        evidence = observe(found.texts, found.gaps)
+        report = judge(found.host, found.collected_at, evidence, rules)
         short = lost or ("interrupted before everything was asked" if found.interrupted else "")
         if short and report.verdict is not Verdict.FAULT:
-            return replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")
-        return report
+            report = replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")
+        return judged(report, evidence)
 
     what = f"looking at {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'} for {seconds:.0f} s"
     looked, interrupted = look(hosts, known, make, what=what, seconds=seconds, quiet=quiet)
-    return tuple(_report(one, rules) for one in looked), interrupted
+    return tuple(one.result or Judged(_failed(one, rules)) for one in looked), interrupted
 
 
-def _report(one: Looked[HostReport], rules: Sequence[Rule]) -> HostReport:
-    if one.result is not None:
-        return one.result
+def _failed(one: Looked[Judged], rules: Sequence[Rule]) -> HostReport:
     if one.error is None:
         return _unseen(one.host.name, rules, Verdict.UNDETERMINED, "interrupted before it answered")
     reason = one.error.message.removeprefix(f"{one.host.name}: ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from qops import __version__
-from qops.report import HostReport, exit_status
+from qops.report import HostReport, JobReport, exit_status
 from qops.rule import Rule
 
 SCHEMA = 1
@@ -27,16 +27,17 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What `qops diagnose --format json` prints. Findings stand root cause first."""
+    """What `qops diagnose --format json` prints. Findings stand root cause first; `jobs` are those of several hosts."""
 
     schema: int
     qops: str
     hosts: tuple[HostReport, ...]
     summary: Summary
+    jobs: tuple[JobReport, ...] = ()
 
 
-def document(hosts: Sequence[HostReport]) -> Document:
-    """Make the document for `hosts`."""
+def document(hosts: Sequence[HostReport], jobs: Sequence[JobReport] = ()) -> Document:
+    """Make the document for `hosts`, and for the jobs that span some of them."""
     count = Counter(str(h.verdict) for h in hosts)
     return Document(
         schema=SCHEMA,
@@ -48,14 +49,15 @@ def document(hosts: Sequence[HostReport]) -> Document:
             healthy=count["healthy"],
             undetermined=count["undetermined"],
             unreachable=count["unreachable"],
-            exit_status=exit_status(tuple(hosts)),
+            exit_status=exit_status(tuple(hosts), tuple(jobs)),
         ),
+        jobs=tuple(jobs),
     )
 
 
-def report(hosts: Sequence[HostReport]) -> str:
+def report(hosts: Sequence[HostReport], jobs: Sequence[JobReport] = ()) -> str:
     """Return the report as JSON text, ending with a newline."""
-    return _text(document(hosts))
+    return _text(document(hosts, jobs))
 
 
 def rules(known: Sequence[Rule]) -> str:

@@ -4,30 +4,48 @@ from collections.abc import Iterator, Sequence
 
 from qops.evidence.text import Quote
 from qops.render.screen import Line
-from qops.report import Finding, HostReport, Verdict
+from qops.report import Finding, HostReport, JobReport, Verdict
 from qops.rule import Role, Severity
 
 SHOWN = 4  # lines of evidence shown of one finding, unless --verbose
 _STYLE = {Verdict.FAULT: "bold red", Verdict.HEALTHY: "bold green"}
 
 
-def report(hosts: Sequence[HostReport], *, verbose: bool = False, quiet: bool = False) -> list[Line]:
-    """Return the lines of a report on `hosts`; `quiet` leaves only findings and verdicts."""
-    lines: list[Line] = []
+def report(
+    hosts: Sequence[HostReport], jobs: Sequence[JobReport] = (), *, verbose: bool = False, quiet: bool = False
+) -> list[Line]:
+    """Return the lines of a report on `hosts`, and on `jobs` of several; `quiet` leaves only findings and verdicts."""
+    lines = [line for job in jobs for line in _job(job, verbose=verbose)]
     for host in hosts:
         block = list(_host(host, verbose=verbose, quiet=quiet))
         if len(hosts) > 1 and block:
             lines.append([(f"── {host.host}", "bold")])
         lines += block
     lines += [recap(host) for host in hosts]
+    for job in jobs:
+        lines.append(_verdict(f"job of {', '.join(job.hosts)}", job.verdict, job.reason))
     return lines
+
+
+def _job(job: JobReport, *, verbose: bool) -> Iterator[Line]:
+    """Return what is said of a job: its root cause, and where that is. The rest stands with the hosts."""
+    yield [(f"── one job on {', '.join(job.hosts)}", "bold"), (f"   {job.tie}", "dim")]
+    if job.verdict is not Verdict.FAULT:
+        yield [(f"{job.verdict}", "bold")]
+    else:
+        first = job.findings[0]
+        yield from _full(first.finding, f"root cause, on {first.host or 'all of them'}", verbose=verbose)
+    yield [("", "")]
 
 
 def recap(host: HostReport) -> Line:
     """Return the one line that says how a host came out."""
-    style = _STYLE.get(host.verdict, "bold yellow")
-    reason = f": {host.reason}" if host.reason else ""
-    return [(f"{host.host}: ", ""), (str(host.verdict), style), (reason, "")]
+    return _verdict(host.host, host.verdict, host.reason)
+
+
+def _verdict(name: str, verdict: Verdict, reason: str) -> Line:
+    style = _STYLE.get(verdict, "bold yellow")
+    return [(f"{name}: ", ""), (str(verdict), style), (f": {reason}" if reason else "", "")]
 
 
 def _host(host: HostReport, *, verbose: bool, quiet: bool) -> Iterator[Line]:
