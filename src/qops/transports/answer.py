@@ -1,7 +1,8 @@
 """The raw answer to one question, and what becomes of it: clean text for the probes, or a gap."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.evidence.text import Gap, Text
 from qops.transports.base import Completed, lines
@@ -11,8 +12,7 @@ _MISSING = (b"no such file or directory", b"not found", b"no such device")
 _DENIED = (b"permission denied", b"operation not permitted", b"must be root")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one question gave, as bytes. `path` is set for a file that was read, `argv` for a command that was run."""
 
     source: str
@@ -25,8 +25,7 @@ class Answer:
     number: int = 0  # its place among the answers of a collection
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """All that one host (or one pile of loose files) answered. `host` and `collected_at` are "" when unknown."""
 
     texts: tuple[Text, ...]

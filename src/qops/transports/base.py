@@ -1,8 +1,9 @@
 """The transport protocol, and the border where host output becomes clean text."""
 
 import re
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 # ECMA-48 control sequences (CSI … final byte), operating system commands (OSC … BEL or ST) and two-byte escapes.
 # None of them may reach over the end of a line: line numbers must stay those of the original.
@@ -10,8 +11,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """The outcome of one command. `seconds` is how long it took."""
 
     stdout: bytes

@@ -4,8 +4,10 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from qops.errors import TransportError
 from qops.transports.base import Completed, Transport
@@ -151,6 +153,7 @@ class Frames:
     def __init__(self, puts: Sequence[Put], mark: str) -> None:
         self.begun = self.refused = False
         self._puts = {put.number: put for put in puts}
+        self._mark = mark
         self._kept = bytearray()
         self._seen = 0  # up to here no frame is whole
         self._zero = 0.0  # the host's clock at the start
@@ -160,6 +163,14 @@ class Frames:
             rb"\n" + told + rb" (\d{1,6}) (\d{1,3}) ([\d.]{1,20}) ([\d.]{1,20}) (whole|cut|unasked)\n"
         )
         self._end = f"\n{mark}\n".encode()
+
+    def asked(self, seconds: float) -> tuple[bytes, str]:
+        """Return the script, which ends with its input, and what a shell runs that gets it by standard input.
+
+        An argument may hold 128 KiB, and one that a login shell hands on is quoted twice.
+        """
+        text = script(tuple(self._puts.values()), self._mark, seconds, held=True).encode(errors="replace")
+        return text, f'eval "$(head -c {len(text)})"'
 
     def take(self, data: bytes) -> Iterator[tuple[int, float, Completed]]:
         """Yield of each answer that is now whole: its question's number, the seconds at which that was put, and it.

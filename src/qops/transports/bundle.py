@@ -70,6 +70,18 @@ def index_of(names: Mapping[str, object]) -> str:
 
 def replay(files: Mapping[str, bytes], name: str, find: Find) -> Collection:
     """Make the collection that was recorded as `files`; `name` is what errors call the bundle."""
+    index, answers = raw(files, name)
+    return collection(
+        answers,
+        find,
+        host=shown(index.host, 255),
+        collected_at=shown(index.collected),
+        interrupted=index.interrupted,
+    )
+
+
+def raw(files: Mapping[str, bytes], name: str) -> tuple[Index, list[Answer]]:
+    """Return what was recorded as `files`, as the host answered it; `name` is what errors call the bundle."""
     at = index_of(files)
     index = _decode(files[at], name)
     folder = at.removesuffix(INDEX)
@@ -102,13 +114,7 @@ def replay(files: Mapping[str, bytes], name: str, find: Find) -> Collection:
         )
         for number, entry in enumerate(index.answers)
     ]
-    return collection(
-        answers,
-        find,
-        host=shown(index.host, 255),
-        collected_at=shown(index.collected),
-        interrupted=index.interrupted,
-    )
+    return index, answers
 
 
 def files_in(folder: Path, name: str) -> dict[str, bytes] | None:

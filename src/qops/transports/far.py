@@ -2,7 +2,9 @@
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from qops.transports.answer import failure
 from qops.transports.base import Completed

@@ -7,8 +7,9 @@ import stat
 import subprocess
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from qops.transports.answer import failure
 from qops.transports.base import Completed

@@ -6,9 +6,10 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from qops.errors import BundleError, UsageError
 from qops.evidence.text import Gap, Text
@@ -24,11 +25,11 @@ DEPTH = 16
 MUCH = 128 << 20  # bytes kept, after which of each further file only `SMALL` bytes are kept whole
 MOST = 512 << 20  # bytes kept, after which no further file is read
 SMALL = 5 << 20
+INNER = 8 << 30  # bytes that all bundles in a bundle of several hosts unpack to, each within its own limit
 _LEFT_OUT = "skipped"  # the kind of gap of what is no evidence and so leaves no doubt
 
 
-@dataclass(slots=True)
-class _Pile:
+class _Pile(Struct):
     """What has been read so far."""
 
     find: Find
@@ -38,6 +39,7 @@ class _Pile:
     names: set[str] = field(default_factory=set)
     files: int = 0
     kept: int = 0  # bytes
+    inner: int = 0  # bytes of bundles in bundles
 
     def text(self, source: str, blocks: Iterator[bytes]) -> None:
         """Read one text. Once much has been kept, less is kept of each; in the end nothing more is read."""
@@ -211,10 +213,27 @@ def _archive(pile: _Pile, files: dict[str, bytes], name: str) -> None:
         data = files.pop(member)
         kind = packing(data[:512])
         longer = f"{name}/{member}"
+        if member.endswith((".tar.gz", ".tgz")) and _bundle(pile, data, longer):
+            continue
         if kind in ("zip", "tar"):
             pile.gap(pile.unique(member, longer), "an archive in an archive", _LEFT_OUT)
         else:
             pile.text(pile.unique(member, longer), inflate(io.BytesIO(data), kind, member))
+
+
+def _bundle(pile: _Pile, data: bytes, name: str) -> bool:
+    """Read one host's bundle in a bundle of several; return whether it is one. What is damaged is a gap."""
+    try:
+        files = archive.tar(inflate(io.BytesIO(data), packing(data[:512]), name), name)
+        pile.inner += sum(map(len, files.values()))
+        if pile.inner > INNER:
+            raise BundleError(f"the bundles in it unpack to more than {INNER >> 30} GiB: the rest was not read")
+        if not bundle.index_of(files):
+            return False
+        pile.bundles.append(bundle.replay(files, name, pile.find))
+    except BundleError as error:
+        pile.gap(shown(name, archive.NAME), error.message)
+    return True
 
 
 class _Ahead:

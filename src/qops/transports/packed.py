@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import lzma
-import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -129,6 +128,8 @@ def _streams(source: _Counted, make: Callable[[], _Decompressor]) -> Iterator[by
 
 def _zst(source: _Counted) -> Iterator[bytes]:
     """Let the program do it: Python cannot before 3.14."""
+    import subprocess  # few bundles are packed like this
+
     command = ("zstd", "-dcq", f"--memory={_MEMORY >> 20}MB")
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0) as process:

@@ -6,7 +6,8 @@ literal the first and the last 2,000 lines. What is kept has a bound, so memory 
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.transports.base import clean
 
@@ -22,8 +23,7 @@ Find = Callable[[bytes], Sequence[tuple[int, int, int]]]
 """Finds literals in lower-cased bytes: (index of the literal, position of its first byte, position after it)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
+class Reduced(Struct, frozen=True):
     """The lines that were kept, each with its number in the original, and the size of that in bytes."""
 
     lines: tuple[str, ...]
@@ -32,8 +32,7 @@ class Reduced:
     last_line: str
 
 
-@dataclass(slots=True)
-class _Literal:
+class _Literal(Struct):
     """The lines of one literal, by number: the first ones counted, the last ones in a ring."""
 
     first: int = 0
@@ -63,8 +62,7 @@ def _small(blocks: Iterable[bytes]) -> Iterator[bytes]:
             yield from (block[at : at + BLOCK] for at in range(0, len(block), BLOCK))
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     """Whole lines. `later` holds matches of literals that have their first lines: these may count among the last."""
 
     line: int  # number of its first line

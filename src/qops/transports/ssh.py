@@ -22,14 +22,12 @@ from qops.inventory.host import Host
 from qops.transports import batch
 from qops.transports.base import Completed, clean
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
-from qops.transports.ssh_errors import Place, UnknownKey, explained
-from qops.transports.streams import OUTPUT, Streams
+from qops.transports.ssh_errors import OnlyKnown, Place, explained
+from qops.transports.streams import OUTPUT, Streams, received
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
-_PATIENCE = 0.5  # seconds between two looks at whether the time of a batch is over
-_PIECE = 1 << 18  # bytes taken at once
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
 _SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
 
@@ -84,19 +82,15 @@ class Ssh:
         if not self.open().limit.startswith("timeout"):
             return False
         until = time.monotonic() + seconds + CONNECT
-        mark = secrets.token_hex(8)
-        frames = batch.Frames(puts, mark)
-        asked = batch.script(puts, mark, seconds, held=True).encode(errors="replace")
-        # By standard input: an argument may hold 128 KiB, and this one is quoted twice.
-        reader = f'eval "$(head -c {len(asked)})"'
+        frames = batch.Frames(puts, secrets.token_hex(8))
         channel = None
         try:
             channel = self._channel(until)
             if channel is not None:
-                channel.settimeout(_PATIENCE)
+                asked, reader = frames.asked(seconds)
                 channel.exec_command(login(reader, become=self._host.become).encode())
                 channel.sendall(asked)
-                while (data := _received(channel, until)) and not self._stopped:
+                while (data := received(channel, until)) and not self._stopped:
                     for number, at, done in frames.take(data):
                         take(number, at, done)
         except (paramiko.SSHException, OSError, EOFError):
@@ -254,23 +248,6 @@ class Ssh:
                 proxy.wait()
 
 
-def _received(channel: Any, until: float) -> bytes:
-    """Return the next bytes of standard output; none when there are no more, or the time is over."""
-    while time.monotonic() < until:
-        try:
-            return bytes(channel.recv(_PIECE))
-        except TimeoutError:
-            continue
-    return b""
-
-
-class _OnlyKnown:
-    """The policy for hosts that no file of known hosts has: they are not talked to."""
-
-    def missing_host_key(self, client: object, hostname: str, key: Any) -> None:
-        raise UnknownKey(key.get_name(), key.fingerprint)
-
-
 def _chain(host: Host) -> tuple[Any, ...]:
     """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last."""
     told: dict[str, Any] = {}
@@ -308,7 +285,7 @@ def _chain(host: Host) -> tuple[Any, ...]:
             for sign, word in (("%h", link.host), ("%p", str(link.port)), ("%r", link.user), ("%%", "%")):
                 command = command.replace(sign, word)
             link.gateway = command
-        link.client.set_missing_host_key_policy(_OnlyKnown)  # fabric's own policy is to trust everybody
+        link.client.set_missing_host_key_policy(OnlyKnown)  # fabric's own policy is to trust everybody
         for file in _key_files(link, host) or ("~/.ssh/known_hosts", _SYSTEM_KEYS):
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 link.client.get_host_keys().load(str(Path(file).expanduser()))

@@ -3,6 +3,7 @@
 import shlex
 import socket
 from dataclasses import dataclass
+from typing import Any
 
 from qops.errors import TransportError
 from qops.transports.base import clean
@@ -15,6 +16,14 @@ class UnknownKey(Exception):  # noqa: N818 - it says what is so
         super().__init__(f"{kind} {fingerprint}")
         self.kind = kind
         self.fingerprint = fingerprint
+
+
+class OnlyKnown:
+    """The policy for hosts that no file of known hosts has: they are not talked to."""
+
+    def missing_host_key(self, client: object, hostname: str, key: Any) -> None:
+        """Refuse; paramiko calls it with its own kind of key."""
+        raise UnknownKey(key.get_name(), key.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What comes back through a channel: two streams, up to a limit, from the mark that says that the answer begins."""
 
+import time
 from typing import Any
 
 from qops.transports.base import Completed
@@ -8,6 +9,7 @@ OUTPUT = 64 << 20  # bytes of standard output (or of a file) that are kept
 ERRORS = 1 << 20  # bytes of standard error that are kept
 NOISE = 1 << 16  # bytes that a login shell may say before it does what it is asked
 _CHUNK = 1 << 18
+_PATIENCE = 0.5  # seconds between two looks at whether the time is over
 
 
 class Streams:
@@ -40,3 +42,14 @@ class Streams:
     def completed(self, status: int | None, seconds: float, failure: str = "") -> Completed:
         """Return the outcome with what was kept. `seconds` since the command was asked for."""
         return Completed(bytes(self.stdout), bytes(self.stderr), status, seconds, failure, self.discarded)
+
+
+def received(channel: Any, until: float) -> bytes:
+    """Return the next bytes of a channel's standard output; none when there are no more, or the time is over."""
+    channel.settimeout(_PATIENCE)
+    while time.monotonic() < until:
+        try:
+            return bytes(channel.recv(_CHUNK))
+        except TimeoutError:
+            continue
+    return b""
