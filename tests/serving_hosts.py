@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
+from qops.evidence.cdi import Cdi, CdiSpec
+from qops.evidence.container_engine import ContainerEngine, DockerInfo
 from qops.evidence.gpu import DriverModule, Gpu, Gpus, P2pPair, P2pStatus, Pair, Path, Topology
 from qops.evidence.image import Images
 from qops.evidence.kernel import Iommu, KernelCommandLine, Memory, System
@@ -27,6 +29,10 @@ def _common(driver: str, memory: int) -> dict[type, object]:
         KernelCommandLine: KernelCommandLine(("quiet",), Quote("/proc/cmdline", 1, "quiet")),
         PcieTree: PcieTree(()),
         Images: Images("docker"),
+        ContainerEngine: ContainerEngine(
+            docker="/usr/bin/docker", active="active", info=DockerInfo("28.1", ("nvidia", "runc"), ("/etc/cdi",))
+        ),
+        Cdi: Cdi("1.18", (CdiSpec("/var/run/cdi/nvidia.yaml", SMI, "nvidia.com/gpu", devices=("all",)),)),
     }
 
 

@@ -10,12 +10,16 @@ from ansible.plugins.action import ActionBase
 from qops import bridge
 from qops.errors import QopsError
 
+_ALL = 3  # -vvv: the whole result, as Ansible prints it
+
 DOCUMENTATION = """
 name: qops_plan
 short_description: What a role means a host to be
 description:
   - Takes the host's variables whose names begin with the role's, looks at the host in one round trip, and derives.
   - Fails with every reason when the role must not go on. Works in check mode, and changes nothing.
+  - Prints in lines what the role would set and why, where something differs or is worth knowing, and always with -v.
+  - Prints all that it returns with -vvv.
   - Register it. RV(differs) says whether something has to be set, RV(facts) is what tasks and templates use.
 options:
   role:
@@ -83,8 +87,13 @@ class ActionModule(ActionBase):
         if plan["manage"] and plan["differs"] and not self._task.check_mode:
             remembered.forget()  # the role changes the host next
         if reasons:
-            # All that is wrong, at once; and what the plan would be, for whoever mends it.
+            # All that is wrong, at once; and what the plan would be, for whoever mends it. No task follows.
+            del result["facts"], result["intent"]
             result.update(failed=True, msg="\n".join(reasons))
-        elif plan["notes"] or (plan["manage"] and plan["differs"]):
-            result["_ansible_verbose_always"] = True
+        elif self._display.verbosity < _ALL:
+            # Ansible would print `facts` too, which are whole files.
+            result["_ansible_verbose_override"] = True
+            worth = plan["notes"] or (plan["manage"] and plan["differs"])
+            for line in bridge.said(plan) if worth or self._display.verbosity else ():
+                self._display.display(f"  {known.get('inventory_hostname', 'host')}: {line}")
         return result

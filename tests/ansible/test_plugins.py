@@ -1,5 +1,6 @@
 """The plugins inside ansible-playbook, where values are lazy templates and tagged strings."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,22 @@ def test_a_plan_takes_the_roles_variables_lazy_as_they_are(tmp_path: Path) -> No
     _, output = play(tmp_path, tasks, variables, "--check", env={"QOPS_ROOT": str(tmp_path / "root")})
     assert "vm.swappiness = 5 (was 33): the inventory says so" in output, output
     assert "changed=0" in output
+
+
+def test_a_plan_is_printed_in_lines_and_its_facts_only_on_demand(tmp_path: Path) -> None:
+    tasks = [
+        {"name": "Plan", "qops_plan": {"role": "host_tuning"}, "register": "plan"},
+        _print("plan.facts | length > 0"),
+    ]
+    variables = {"qops_hardware_class": "spark", "host_tuning_swappiness": 5}
+    folder = tmp_path / "root/proc/sys/vm"
+    folder.mkdir(parents=True)
+    (folder / "swappiness").write_text("33\n")
+    for options, shown in ((("--check",), False), (("--check", "-v"), False), (("--check", "-vvv"), True)):
+        _, output = play(tmp_path, tasks, variables, *options, env={"QOPS_ROOT": str(tmp_path / "root")})
+        assert "vm.swappiness = 5 (was 33): the inventory says so" in output, output
+        assert bool(re.search(r"^ *facts:", output, re.M)) is shown, output
+        assert "msg: true" in output  # what is not printed is there for the tasks
 
 
 def test_a_plan_of_a_host_without_gpus_fails_with_what_to_do(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ def test_recipes_are_checked_by_name(tmp_path: Path) -> None:
     done = _run("recipes", "check", "qwen3.5-397b-awq-sglang", "--version", "0.5.9")
     assert done.returncode == 1
     assert "qwen3.5-397b-awq-sglang, sglang 0.5.9: error: --cuda-graph-max-bs-decode" in done.stdout
-    done = _run("recipes", "check", "qwen3.5-35b-nvfp4-rtx5090-vllm-0.16")
+    (tmp_path / "mine.yaml").write_text(MINE + 'engine: {versions: ">=9.0"}\nimage: {name: acme/engine:own}\n')
+    done = _run("recipes", "check", "mine", "--recipes", str(tmp_path))
     assert done.returncode == 0 and "no release of its range was read" in done.stdout
     done = _run("recipes", "check", "qwen3.5-397b-awq")
     assert done.returncode == 2 and "qwen3.5-397b-awq-sglang" in done.stderr
@@ -107,9 +108,9 @@ def test_what_does_not_go_together_is_said() -> None:
         (("--output", "unit"), "belong to a recipe's plan"),
         (("--recipe", "a", "--role", "firewall"), "--role plans roles"),
         (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--gpus", "a"), "--gpus cannot be 'a'"),
-        (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--listen", "*"), "--listen cannot be '*'"),
+        (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--address", "*"), "--address cannot be '*'"),
         (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--name", "A b"), "--name cannot be 'A b'"),
-        (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--api-key-file", "key"), "--api-key-file cannot be 'key'"),
+        (("--recipe", "qwen3.5-397b-nvfp4-vllm", "--secret", "a-b=key"), "--secret cannot be 'a-b'"),
     ):
         done = _run("plan", *arguments)
         assert done.returncode == 2 and message in done.stderr, arguments

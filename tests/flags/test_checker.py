@@ -198,7 +198,7 @@ def test_a_long_context_needs_its_variable_and_fits_its_stretch() -> None:
 def test_a_changed_default_is_told_where_it_is_not_written() -> None:
     (remark,) = _remarks("0.33.0", "vllm serve M")
     assert (remark.kind, remark.severity) == (Kind.COMBINATION, INFO)
-    assert "0.9 from 0.17.0 on, 0.92 from 0.20.0 on" in remark.message
+    assert "0.9 from 0.16.0 on, 0.92 from 0.20.0 on" in remark.message
 
 
 def test_a_configuration_file_is_checked_as_the_engine_reads_it() -> None:
@@ -227,7 +227,7 @@ def test_variables_alone() -> None:
     assert "0.22.1 was the last release that did" in remarks[0].message
 
 
-@pytest.mark.parametrize("version", ["0.16.0", "nightly", "", "0.x"])
+@pytest.mark.parametrize("version", ["0.15.1", "nightly", "", "0.x"])
 def test_a_release_that_the_data_does_not_reach_is_refused(version: str) -> None:
     with pytest.raises(UsageError):
         _remarks(version, "vllm serve M")

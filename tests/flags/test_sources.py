@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from qops.errors import ParseError
+from qops.errors import UsageError
 from qops.flags import sources
 
 
@@ -118,7 +118,7 @@ def test_a_piece_of_a_compose_file_needs_to_be_told_whose_it_is() -> None:
 
 
 def test_a_compose_file_that_is_no_yaml_names_the_line() -> None:
-    with pytest.raises(ParseError, match=r"^file:3: "):
+    with pytest.raises(UsageError, match=r"^file:3: "):
         sources.read("services:\n  a: [\n", "file")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import serving_hosts
+from msgspec.structs import replace
 from served import PATHS, TINY, host, running
 
 from qops import recipes
@@ -115,7 +116,8 @@ def test_a_change_waits_and_stays_off_the_disk_until_a_restart_is_allowed() -> N
     plan = _plan(host(now), changed, restart=True)
     assert plan.differs and plan.facts["restart"] == ["tiny"] and plan.facts["reload"] is False
     plan = _plan(host(now), {**TINY, "command": TINY["command"] + " --max-num-seqs 4"}, restart=True)
-    assert plan.facts["restart"] == ["tiny"] and plan.facts["reload"] is True
+    # The reload stands between stop and start, so the gate does it.
+    assert plan.facts["restart"] == plan.facts["change"] == ["tiny"] and plan.facts["reload"] is False
 
 
 def test_a_change_touches_only_its_own_service() -> None:
@@ -258,14 +260,43 @@ def test_a_recipe_serves_as_its_own_plan_says() -> None:
     unit = _written(plan)["/etc/systemd/system/qops-serve-qwen.service"]
     recipe = recipes.load()["qwen3.5-397b-fp8-vllm-8gpu"]
     own = service.make(recipe, seen, serving_hosts.hardware("rtxpro"), service.Options(name="qwen", port=8001))
-    for word in own.arguments:
+    for word in own.service.words[1:]:
         assert quoted(word) in unit
-    assert f"TimeoutStopSec={own.stop.value + 30}" in unit and "--device=nvidia.com/gpu=all" in unit
+    assert f"TimeoutStopSec={own.service.stop + 30}" in unit and "--device=nvidia.com/gpu=all" in unit
     assert unit.count("dst=/root/.cache") == 1 and "VLLM_API_KEY" not in unit
     written = _written(plan)["/etc/qops/serve/qwen.env"]
-    assert all(f"{name}={value}\n" in written for name, value in own.environment.items())
+    assert all(f"{name}={value}\n" in written for name, value in own.service.environment.items())
 
 
 def test_a_recipe_that_does_not_fit_is_refused_under_its_services_name() -> None:
     plan = _plan(host(), {"name": "qwen", "recipe": "qwen3.5-397b-fp8-vllm-8gpu"})
     assert plan.refused and all(reason.startswith("service qwen: ") for reason in plan.refused)
+
+
+def test_an_option_that_the_image_s_release_does_not_take_is_refused() -> None:
+    plan = _plan(host(), {**WHALE, "command": [*WHALE["command"], "--no-such-option", "3"]})
+    (why,) = plan.refused
+    assert why.startswith("service whale: vllm 0.33.0, --no-such-option: ")
+    nobody_knows = {**WHALE, "image": "qops.local/engine:current", "command": [*WHALE["command"], "--no-such-option"]}
+    assert _plan(host(), nobody_knows).refused == ()
+
+
+def test_a_moved_tag_and_a_changed_template_wait_like_any_change() -> None:
+    command = [*WHALE["command"], "--chat-template", "/models/chat.jinja"]
+    whale = {**WHALE, "command": command, "volumes": [*WHALE["volumes"], "/etc/chat.jinja:/models/chat.jinja:ro"]}
+    plan = _plan(host(), whale)
+    described = next(text for path, text in _written(plan).items() if path.endswith("whale.json"))
+    assert '"/etc/chat.jinja"' in described
+    files = {path.replace("tiny", "whale"): "" for path in PATHS}
+    files = {path: hashlib.sha256(_written(plan)[path].encode()).hexdigest() for path in files}
+    moved = ("image vllm/vllm-openai:v0.33.0 from sha256:1 to sha256:2", "/etc/chat.jinja")
+    now = replace(running(files, moved=moved), name="whale")
+    plan = _plan(host(now), whale)
+    assert plan.facts["restart"] == [] and not plan.differs
+    assert "runs with other image vllm/vllm-openai:v0.33.0 from sha256:1 to sha256:2 and template" in plan.notes[0]
+    assert _plan(host(now), whale, restart=True).facts["restart"] == ["whale"]
+
+
+def test_a_number_of_releases_is_a_number() -> None:
+    with pytest.raises(UsageError, match="inference_service_keep cannot be 'many'"):
+        _plan(host(), TINY, keep="many")

@@ -13,6 +13,7 @@ from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import DriverModule, DriverParams, Gpu, GpuProcess, Gpus
 from qops.evidence.kernel import System
 from qops.evidence.packages import Package, Packages
+from qops.evidence.pcie import PcieDevice, PcieTree
 from qops.evidence.text import Quote
 from qops.plans import Plan
 from qops.plans.nvidia_driver import PLAN
@@ -53,6 +54,7 @@ def plan(
     hardware: Derived[HardwareClass] = RTX5090,
     os: str = "debian 13",
     params: dict[str, str] | None = None,
+    pcie: PcieTree | None = None,
     **options: Any,
 ) -> Plan:
     seen: dict[type, Any] = {
@@ -61,6 +63,8 @@ def plan(
         System: System(kernel=KERNEL, machine="x86_64", os=os),
         Gpus: boards() if gpus is None else gpus,
     }
+    if pcie:
+        seen[PcieTree] = pcie
     if loaded:
         seen[DriverModule] = DriverModule(loaded, True, QUOTE)
         seen[DriverParams] = DriverParams(params or {}, "params")
@@ -200,13 +204,33 @@ def test_parameters() -> None:
     assert [s.state for s in gone.settings if s.key.endswith("Gone")] == [State.ABSENT]
 
 
+def switches(kind: str, **more: Any) -> PcieTree:
+    return PcieTree((PcieDevice("0000:07:00.0", kind, "a device", QUOTE, **more),))
+
+
 def test_an_nvswitch_machine() -> None:
-    made = plan(BARE, Packages("dpkg", {}, QUOTE), loaded="", gpus=boards("NVIDIA B200"), hardware=HGX)
+    pcie = switches("Infiniband controller", switch_manager=True)
+    made = plan(BARE, Packages("dpkg", {}, QUOTE), loaded="", gpus=boards("NVIDIA B200"), hardware=HGX, pcie=pcie)
     spec = made.facts["spec"]
     assert spec["units"] == ["nvidia-persistenced.service", "nvidia-fabricmanager.service"]
     assert {"nvidia-fabricmanager", "libnvidia-nscq", "libnvsdm"} <= set(spec["versioned"])
     assert "nvlsm" in spec["plain"]
     assert "unit.nvidia-fabricmanager.service" in differing(made)
+    pcie = switches("Bridge", nvidia=True)
+    h200 = plan(BARE, Packages("dpkg", {}, QUOTE), loaded="", gpus=boards("NVIDIA H200"), hardware=HGX, pcie=pcie)
+    assert "nvidia-fabricmanager" in h200.facts["spec"]["versioned"] and "nvlsm" not in h200.facts["spec"]["plain"]
+
+
+def test_a_guest_whose_host_manages_the_switches() -> None:
+    pcie = switches("3D controller", nvidia=True)
+    made = plan(BARE, Packages("dpkg", {}, QUOTE), loaded="", gpus=boards("NVIDIA H200"), hardware=HGX, pcie=pcie)
+    assert made.facts["spec"]["units"] == ["nvidia-persistenced.service"]
+    assert not {"nvidia-fabricmanager", "libnvidia-nscq"} & set(made.facts["spec"]["versioned"])
+
+
+def test_switches_that_were_not_seen_are_not_guessed() -> None:
+    made = plan(BARE, Packages("dpkg", {}, QUOTE), loaded="", gpus=boards("NVIDIA B200"), hardware=HGX)
+    assert made.unseen == ("driver.fabric",) and "nvidia-fabricmanager" not in made.facts["spec"]["versioned"]
 
 
 def test_repositories() -> None:
@@ -218,6 +242,26 @@ def test_repositories() -> None:
     assert "gpgkey=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64/D42D0685.pub" in rpm["content"]
     keyring = Packages("dpkg", {"cuda-keyring": Package("cuda-keyring", "1.1-1")}, QUOTE)
     assert plan(BARE, keyring).facts["repository"]["key"] == ""
+
+
+@pytest.mark.parametrize(
+    ("os", "commands"),
+    [
+        (
+            "rhel 9.6",
+            "subscription-manager repos --enable codeready-builder-for-rhel-9-x86_64-rpms; dnf install https://dl",
+        ),
+        ("almalinux 10.0", "dnf config-manager --set-enabled crb; dnf install epel-release"),
+        ("ol 9.5", "dnf config-manager --enable ol9_codeready_builder; dnf install oracle-epel-release-el9"),
+    ],
+)
+def test_where_dkms_comes_from(os: str, commands: str) -> None:
+    assert (
+        f"dkms comes from EPEL. Where it is not enabled: {commands}"
+        in plan(BARE, Packages("rpm", {}, QUOTE), os=os).notes[0]
+    )
+    there = Packages("rpm", {"dkms": Package("dkms", "3.2.2-1.el9")}, QUOTE)
+    assert plan(BARE, there, os=os).notes == ()
 
 
 def test_nothing_seen_is_not_guessed() -> None:

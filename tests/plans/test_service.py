@@ -14,44 +14,43 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as with_
+from peer_probes import HUNG, OFF, arm
+from peer_probes import probe as probed
+from recipe_plans import COMMIT, LIVE, NONE, RECIPES
+from recipe_plans import host as _host
 
-from qops.derive.nccl_environment import Probed
+from qops.derive import service_unit
+from qops.evidence.container_engine import ContainerEngine, DockerInfo
 from qops.evidence.gpu import Gpus, Topology
 from qops.evidence.gpu import Path as Way
 from qops.evidence.image import Image, Images
+from qops.evidence.inference import InferenceServices
 from qops.evidence.kernel import Memory
 from qops.evidence.model import Models
+from qops.evidence.peer_probe import PeerArm, PeerProbe
 from qops.evidence.text import Quote
 from qops.flags import shell, sources
-from qops.plans.inference_service_options import DEFAULTS, services
-from qops.plans.service import Options, Service, make
+from qops.plans.inference_service import PLAN
+from qops.plans.service import Options, ServicePlan, make
 from qops.recipes import load
-from qops.recipes.recipe import Flag, Recipe, Template
+from qops.recipes.recipe import Flag, Template
 from qops.recipes.recipe import Image as RecipeImage
 from qops.render.artefacts import ARTEFACTS, compose, environment, instance, run, unit
 
 GOLDENS = Path(__file__).parent / "goldens/service"
-RECIPES = load()
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-NONE = Options()
-LIVE = [name for name, recipe in RECIPES.items() if not recipe.retired]
+# Hosts that give a container its GPUs in another way.
+OTHERWISE = {
+    "without-cdi": (
+        {ContainerEngine: ContainerEngine(active="active", info=DockerInfo("20.10", ("nvidia",)))},
+        "docker",
+    ),
+    "podman": ({ContainerEngine: ContainerEngine(podman="5.4.2")}, "podman"),
+}
 
 
-def _host(recipe: Recipe) -> Mapping[type, object]:
-    """The host that a recipe asks for, with its model in the store."""
-    hardware = recipe.hardware
-    if hardware.hardware_class == "spark":
-        seen = hosts.spark()
-    elif hardware.hardware_class == "rtx5090":
-        seen = hosts.rtx5090()
-    else:
-        eight = hardware.gpus > 4 or max(recipe.gpus, default=0) > 3
-        seen = hosts.rtxpro(8, sockets=2) if eight else hosts.rtxpro(4)
-    model = recipe.model
-    return {**seen, Models: hosts.stored(model.repository, COMMIT, 24 * 10**9, overlay=bool(model.overlays))}
-
-
-def _made(name: str, seen: Mapping[type, object] | None = None, class_: str = "", options: Options = NONE) -> Service:
+def _made(
+    name: str, seen: Mapping[type, object] | None = None, class_: str = "", options: Options = NONE
+) -> ServicePlan:
     recipe = RECIPES[name]
     return make(
         recipe,
@@ -61,11 +60,20 @@ def _made(name: str, seen: Mapping[type, object] | None = None, class_: str = ""
     )
 
 
-def _of(made: Service, name: str) -> str | None:
+UUIDS = tuple(f"GPU-{index}" for index in range(8))
+PASSED, FAILED = (arm("as is"), OFF), (HUNG, OFF)
+
+
+def _probed(name: str, arms: tuple[PeerArm, ...]) -> Mapping[type, object]:
+    """Return a recipe's host on which `qops probe p2p` was run."""
+    return {**_host(RECIPES[name]), PeerProbe: probed(*arms, driver="590.48.01", gpus=UUIDS)}
+
+
+def _of(made: ServicePlan, name: str) -> str | None:
     return next(one.value for one in made.choices if one.name == name)
 
 
-def _why(made: Service, name: str) -> str:
+def _why(made: ServicePlan, name: str) -> str:
     return next(one.because for one in made.choices if one.name == name)
 
 
@@ -73,7 +81,10 @@ def _why(made: Service, name: str) -> str:
 def test_each_recipe_is_planned_for_its_own_hardware(name: str) -> None:
     made = _made(name)
     assert (made.refused, made.unseen) == ((), ())
-    assert f"/{COMMIT}" in " ".join(made.arguments) and made.environment["HF_HUB_OFFLINE"] == "1"
+    assert (
+        f"/{made.recipe.model.revision or COMMIT}" in " ".join(made.service.words)
+        and made.service.environment["HF_HUB_OFFLINE"] == "1"
+    )
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -87,29 +98,49 @@ def test_goldens(name: str, kind: str) -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("case", OTHERWISE)
+@pytest.mark.parametrize("kind", ["unit", "compose", "run"])
+def test_goldens_of_other_container_engines(case: str, kind: str) -> None:
+    over, runtime = OTHERWISE[case]
+    recipe = RECIPES["qwen3.5-397b-nvfp4-vllm-4of8"]
+    options = Options(name="own", address="::1", runtime=runtime, secrets=("HF_TOKEN",))
+    made = make(recipe, {**_host(recipe), **over}, hosts.hardware("rtxpro"), options)
+    assert made.refused == () and not any("may not work here" in note for note in made.notes)
+    text = ARTEFACTS[kind](made)
+    golden = GOLDENS / f"{case}.{kind}"
+    if os.environ.get("QOPS_UPDATE_GOLDENS"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_a_host_that_cannot_give_gpus_yet_is_planned_for_cdi_and_told() -> None:
+    made = _made("qwen3.6-35b-gdn4lm4-spark-vllm", {k: v for k, v in hosts.spark().items() if k is not ContainerEngine})
+    assert made.service.gpus_by == "cdi"
+    assert "the GPUs are given by CDI, which may not work here: the container engine was not seen" in made.notes
+
+
 def test_no_golden_is_left_over() -> None:
-    assert {path.name for path in GOLDENS.iterdir()} == {f"{n}.{k}" for n in LIVE for k in ARTEFACTS}
+    others = {f"{case}.{kind}" for case in OTHERWISE for kind in ("unit", "compose", "run")}
+    assert {path.name for path in GOLDENS.iterdir()} == {f"{n}.{k}" for n in LIVE for k in ARTEFACTS} | others
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here (package systemd)")
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
-    docker = tmp_path / "docker.service"
-    docker.write_text("[Service]\nExecStart=/bin/true\n")
-    files = []
-    for name in LIVE:
-        made = _made(name, options=Options(api_key_file="/etc/qops/key" if "vllm" in name else ""))
-        file = tmp_path / f"{made.container}.service"
+    (tmp_path / "docker.service").write_text("[Service]\nExecStart=/bin/true\n")
+    texts = {f"qops-serve-{name}": GOLDENS.joinpath(f"{name}.unit").read_text() for name in (*LIVE, *OTHERWISE)}
+    # One that is wrong shows that systemd would say so.
+    texts["qops-serve-wrong"] = texts[f"qops-serve-{LIVE[0]}"].replace("Type=exec", "Type=exact")
+    for name, text in texts.items():
         # Programs that need not be on the machine that tests.
-        text = unit(made).replace("/usr/bin/docker", "/bin/echo").replace("/usr/bin/nvidia-smi", "/bin/echo")
-        file.write_text(text)
-        files.append(str(file))
+        there = re.sub(r"/usr/bin/(?:docker|podman|nvidia-smi)", "/bin/echo", text)
+        (tmp_path / f"{name}.service").write_text(there)
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", *files, str(docker)],
-        capture_output=True, text=True, check=False, timeout=60,
+        ["systemd-analyze", "verify", "--man=no", *sorted(map(str, tmp_path.glob("*.service")))],
+        capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
     )  # fmt: skip
     own = [line for line in done.stderr.splitlines() if str(tmp_path) in line or "qops-" in line]
-    assert own == []
+    assert own and all("qops-serve-wrong" in line for line in own), done.stderr
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -119,8 +150,8 @@ def test_every_form_says_the_same(name: str, write: object) -> None:
     text = write(made)  # type: ignore[operator]
     (command,) = sources.read(text, "file").commands
     assert command.engine == made.recipe.engine.name
-    assert ["serve", *(word.text for word in command.arguments)] == list(made.arguments)
-    assert command.image == made.image
+    assert [command.engine, "serve", *(word.text for word in command.arguments)] == list(made.service.words)
+    assert command.image == made.service.image
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -128,7 +159,7 @@ def test_the_compose_file_holds_what_the_environment_file_does(name: str) -> Non
     made = _made(name)
     (service,) = yaml.safe_load(compose(made))["services"].values()
     lines = [line for line in environment(made).splitlines() if not line.startswith("#")]
-    assert service["environment"] == dict(line.split("=", 1) for line in lines) == made.environment
+    assert service["environment"] == dict(line.split("=", 1) for line in lines) == made.service.environment
 
 
 class TestWhatDoesNotFit:
@@ -179,7 +210,7 @@ class TestWhatDoesNotFit:
         seen = {**hosts.rtx5090(driver="570.172.08"), Images: Images("docker", images=(image,))}
         made = _made("qwen3.5-35b-nvfp4-rtx5090-vllm", seen)
         assert made.refused == ()
-        assert made.image == "vllm/vllm-openai@sha256:" + "b" * 64
+        assert made.service.image == "vllm/vllm-openai@sha256:" + "b" * 64
 
     def test_a_retired_recipe(self) -> None:
         assert "retired: 0.16 needs its loader patched" in self.refused(
@@ -201,7 +232,7 @@ class TestMemory:
         kv = int(_of(made, "--kv-cache-memory-bytes") or 0)
         assert kv % hosts.GIB == 0 and 60 <= kv // hosts.GIB <= 80
         assert "22 for the weights" in _why(made, "--kv-cache-memory-bytes")
-        assert made.arguments.count("--kv-cache-memory-bytes") == 1
+        assert made.service.words.count("--kv-cache-memory-bytes") == 1
 
     def test_a_third_while_nobody_knows_the_weights(self) -> None:
         made = _made("qwen3.6-35b-gdn4lm4-spark-vllm", hosts.spark())
@@ -211,7 +242,7 @@ class TestMemory:
     def test_a_fraction_where_the_board_has_its_own(self) -> None:
         made = _made("qwen3.5-35b-nvfp4-rtx5090-vllm")
         assert _of(made, "--gpu-memory-utilization") == "0.95"
-        assert made.arguments.count("--gpu-memory-utilization") == 1
+        assert made.service.words.count("--gpu-memory-utilization") == 1
 
     def test_a_desktop_on_the_same_board_is_said(self) -> None:
         made = _made("qwen3.5-35b-nvfp4-rtx5090-vllm", hosts.rtx5090(used=3 << 30))
@@ -223,65 +254,75 @@ class TestProcessor:
         for name in ("qwen3.5-397b-nvfp4-vllm", "qwen3.5-397b-nvfp4-sglang", "qwen3.5-35b-nvfp4-rtx5090-vllm"):
             assert _of(_made(name), "OMP_NUM_THREADS") is None
         spark = _made("qwen3.6-35b-gdn4lm4-spark-vllm")  # 0.26 does not
-        assert spark.environment["OMP_NUM_THREADS"] == "8"
+        assert spark.service.environment["OMP_NUM_THREADS"] == "8"
 
     def test_workers_stay_next_to_their_gpu_where_there_are_two_sockets(self) -> None:
         made = _made("qwen3.5-397b-fp8-vllm-8gpu")
-        assert "--numa-bind" in made.arguments and made.capabilities == ("SYS_NICE",)
+        assert "--numa-bind" in made.service.words and made.service.capabilities == ("SYS_NICE",)
         assert "0, 0, 0, 0, 1, 1, 1, 1" in _why(made, "--numa-bind")
         sglang = _made("qwen3.5-397b-fp8-sglang-8gpu")
-        assert "--numa-node" not in sglang.arguments and sglang.capabilities == ("SYS_NICE",)
-        assert _made("qwen3.5-397b-nvfp4-vllm").capabilities == ()
+        assert "--numa-node" not in sglang.service.words and sglang.service.capabilities == ("SYS_NICE",)
+        assert _made("qwen3.5-397b-nvfp4-vllm").service.capabilities == ()
 
 
 class TestNccl:
     def test_nothing_is_set_where_the_default_is_right(self) -> None:
         made = _made("qwen3.5-397b-nvfp4-vllm")
-        assert {name for name in made.environment if name.startswith("NCCL")} == {"NCCL_DEBUG"}
+        assert {name for name in made.service.environment if name.startswith("NCCL")} == {"NCCL_DEBUG"}
         (level,) = [one for one in made.reviewed if one.name == "NCCL_P2P_LEVEL"]
         assert level.value is None and "forces no NVLink" in level.because
         (ib,) = [one for one in made.reviewed if one.name == "NCCL_IB_DISABLE"]
         assert ib.value is None and "one machine" in ib.because
 
     def test_a_probe_that_passed_reproduces_phb(self) -> None:
-        made = _made("qwen3.5-397b-nvfp4-sglang", options=Options(probed=Probed.PASSED))
-        assert made.environment["NCCL_P2P_LEVEL"] == "PHB"
+        made = _made("qwen3.5-397b-nvfp4-sglang", _probed("qwen3.5-397b-nvfp4-sglang", PASSED))
+        assert made.service.environment["NCCL_P2P_LEVEL"] == "PHB"
         (level,) = [one for one in made.reviewed if one.name == "NCCL_P2P_LEVEL"]
         assert level.value == "PHB" and level.because.startswith("the same is derived")
 
     def test_broken_peer_to_peer_is_off_in_the_engine_too(self) -> None:
-        made = _made("qwen3.5-397b-nvfp4-vllm", options=Options(probed=Probed.FAILED))
-        assert made.environment["NCCL_P2P_DISABLE"] == "1" and "--disable-custom-all-reduce" in made.arguments
-        made = _made("qwen3.5-397b-awq-sglang", options=Options(probed=Probed.FAILED))
-        assert made.arguments.count("--disable-custom-all-reduce") == 1
+        made = _made("qwen3.5-397b-nvfp4-vllm", _probed("qwen3.5-397b-nvfp4-vllm", FAILED))
+        assert (
+            made.service.environment["NCCL_P2P_DISABLE"] == "1" and "--disable-custom-all-reduce" in made.service.words
+        )
+        made = _made("qwen3.5-397b-awq-sglang", _probed("qwen3.5-397b-awq-sglang", FAILED))
+        assert made.service.words.count("--disable-custom-all-reduce") == 1
 
     def test_only_the_gpus_that_serve_count(self) -> None:
-        seen = _host(RECIPES["qwen3.5-397b-nvfp4-vllm-4of8"])
+        seen = _probed("qwen3.5-397b-nvfp4-vllm-4of8", PASSED)
         topology = seen[Topology]
         assert isinstance(topology, Topology) and any(pair.path is Way.SYS for pair in topology.pairs)
-        made = _made("qwen3.5-397b-nvfp4-vllm-4of8", seen, options=Options(probed=Probed.PASSED))
-        assert made.environment["NCCL_P2P_LEVEL"] == "PHB"  # SYS is the way to the other four
+        made = _made("qwen3.5-397b-nvfp4-vllm-4of8", seen)
+        assert made.service.environment["NCCL_P2P_LEVEL"] == "PHB"  # SYS is the way to the other four
+
+    def test_a_probe_of_other_gpus_or_under_another_driver_says_nothing(self) -> None:
+        name = "qwen3.5-397b-nvfp4-sglang"
+        for probe in (probed(*PASSED, gpus=("GPU-0", "GPU-1")), probed(*PASSED, driver="580.65.06", gpus=UUIDS)):
+            made = _made(name, {**_host(RECIPES[name]), PeerProbe: probe})
+            assert "NCCL_P2P_LEVEL" not in made.service.environment
 
 
 class TestKey:
-    OPTIONS = Options(api_key_file="/etc/qops/secrets/api-key")
+    OPTIONS = Options(secrets=("VLLM_API_KEY",))
 
     def test_the_key_is_in_no_file_and_in_no_command(self) -> None:
         made = _made("qwen3.5-397b-nvfp4-vllm", options=self.OPTIONS)
-        for write in ARTEFACTS.values():
+        for kind, write in ARTEFACTS.items():
             text = write(made)
-            assert "--api-key" not in text and "VLLM_API_KEY=s" not in text
-        assert "src=/etc/qops/secrets/api-key,dst=/run/secrets/api-key,readonly" in unit(made)
-        assert "$$(cat /run/secrets/api-key)" in unit(made) and "$$(cat" in compose(made) and "$(cat" in run(made)
+            assert "--api-key" not in text and "VLLM_API_KEY=" not in text
+            assert kind in ("env", "instance") or "/etc/qops/serve/qwen3-5-397b-nvfp4-vllm.secret" in text
+        assert "dst=/run/qops-secret,readonly" in unit(made) and 'exec "$$@"' in unit(made)
+        assert 'exec \\"$$@\\"' in compose(made) and 'exec "$@"' in run(made)
+        assert "VLLM_API_KEY: …" in instance(made)
 
     def test_the_script_reads_the_key_and_keeps_the_words(self, tmp_path: Path) -> None:
         key, engine = tmp_path / "key", tmp_path / "vllm"
-        key.write_text("a secret\n")
+        key.write_text("VLLM_API_KEY='a secret'\n")
         engine.write_text('#!/bin/sh\nprintf "%s|" "$VLLM_API_KEY" "$@"\n')
         engine.chmod(0o755)
-        (words,) = [list(one) for one in shell.commands(run(_made("qwen3.5-397b-nvfp4-vllm", options=self.OPTIONS)))]
+        words = list(shell.commands(run(_made("qwen3.5-397b-nvfp4-vllm", options=self.OPTIONS))))[-1]
         place = next(n for n, word in enumerate(words) if word.text == "-c")
-        script = words[place + 1].text.replace("/run/secrets/api-key", str(key))
+        script = words[place + 1].text.replace("/run/qops-secret", str(key))
         done = subprocess.run(
             ["/bin/sh", "-c", script, *(word.text for word in words[place + 2 :])],
             capture_output=True, text=True, check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
@@ -293,15 +334,16 @@ class TestKey:
     def test_sglang_has_no_way_to_keep_it(self) -> None:
         made = _made("qwen3.5-397b-nvfp4-sglang", options=self.OPTIONS)
         assert "put a proxy before it" in "\n".join(made.refused)
+        assert _made("qwen3.5-397b-nvfp4-sglang", options=Options(secrets=("HF_TOKEN",))).refused == ()
 
 
 def test_stopping_is_bounded_and_the_drain_shorter() -> None:
     made = _made("qwen3.5-397b-nvfp4-vllm")
-    assert "--shutdown-timeout" in made.arguments and made.stop.value == 90
+    assert "--shutdown-timeout" in made.service.words and made.service.stop == 90
     text = unit(made)
     for line in ("Restart=always", "RestartPreventExitStatus=2", "TimeoutStopSec=120", "StartLimitIntervalSec=0"):
         assert line in text.splitlines()
-    assert "--shutdown-timeout" not in _made("qwen3.5-397b-nvfp4-sglang").arguments
+    assert "--shutdown-timeout" not in _made("qwen3.5-397b-nvfp4-sglang").service.words
 
 
 def test_the_store_without_the_overlay_is_said() -> None:
@@ -311,28 +353,28 @@ def test_the_store_without_the_overlay_is_said() -> None:
 
 
 def test_time_to_start_follows_the_weights() -> None:
-    assert _made("qwen3.5-397b-nvfp4-vllm").environment["VLLM_ENGINE_READY_TIMEOUT_S"] == "720"
-    assert _made("qwen3.5-397b-nvfp4-vllm", hosts.rtxpro()).environment["VLLM_ENGINE_READY_TIMEOUT_S"] == "2640"
+    assert _made("qwen3.5-397b-nvfp4-vllm").service.environment["VLLM_ENGINE_READY_TIMEOUT_S"] == "720"
+    assert _made("qwen3.5-397b-nvfp4-vllm", hosts.rtxpro()).service.environment["VLLM_ENGINE_READY_TIMEOUT_S"] == "2640"
 
 
 def test_shared_memory_is_what_the_source_measured() -> None:
-    assert _made("qwen3.5-397b-nvfp4-vllm-vision").shared_memory.value == 16 * hosts.GIB
-    assert _made("qwen3.6-35b-gdn4lm4-spark-vllm").shared_memory.value == hosts.GIB
+    assert _made("qwen3.5-397b-nvfp4-vllm-vision").service.shared_memory == 16 * hosts.GIB
+    assert _made("qwen3.6-35b-gdn4lm4-spark-vllm").service.shared_memory == hosts.GIB
 
 
-def _extended(**over: object) -> Service:
+def _extended(**over: object) -> ServicePlan:
     recipe = with_(RECIPES["qwen3.6-35b-gdn4lm4-spark-vllm"], **over)
     return make(recipe, _host(recipe), hosts.hardware("spark"), NONE)
 
 
 def test_what_the_recipe_says_goes_over_what_is_derived_and_both_are_told() -> None:
     made = _extended(flags=(Flag("--kv-cache-memory-bytes", "8589934592"), Flag("--shutdown-timeout", "60")))
-    assert made.arguments.count("--kv-cache-memory-bytes") == made.arguments.count("--shutdown-timeout") == 1
+    assert made.service.words.count("--kv-cache-memory-bytes") == made.service.words.count("--shutdown-timeout") == 1
     assert _of(made, "--kv-cache-memory-bytes") == "8589934592"
     assert "the recipe says so; derived would be " in _why(made, "--kv-cache-memory-bytes")
     assert "and the same is derived" in _why(made, "--shutdown-timeout")
     made = _extended(environment={"OMP_NUM_THREADS": "4", "NCCL_DEBUG": "INFO"})
-    assert (made.environment["OMP_NUM_THREADS"], made.environment["NCCL_DEBUG"]) == ("4", "INFO")
+    assert (made.service.environment["OMP_NUM_THREADS"], made.service.environment["NCCL_DEBUG"]) == ("4", "INFO")
     assert "derived would be 8" in _why(made, "OMP_NUM_THREADS")
 
 
@@ -343,17 +385,17 @@ def test_a_flag_that_the_image_does_not_take_is_refused_before_anything_is_writt
 
 def test_a_chat_template_is_mounted() -> None:
     made = _extended(chat_template=Template("/etc/qops/serve/own.jinja", "tools"))
-    assert made.arguments[made.arguments.index("--chat-template") + 1] == "/etc/qops-chat-template.jinja"
+    assert made.service.words[made.service.words.index("--chat-template") + 1] == "/etc/qops-chat-template.jinja"
     assert "src=/etc/qops/serve/own.jinja,dst=/etc/qops-chat-template.jinja,readonly" in unit(made)
 
 
 def test_an_image_by_digest_alone_does_not_say_its_release() -> None:
     image = RecipeImage("vllm/vllm-openai@sha256:" + "c" * 64, "pinned")
     made = _extended(image=image)
-    assert (made.image, made.version) == (image.name, "0.33.0")
+    assert (made.service.image, made.version) == (image.name, "0.33.0")
     assert any("does not say its release" in note for note in made.notes)
     both = RecipeImage("vllm/vllm-openai:v0.26.0@sha256:" + "c" * 64, "pinned")
-    assert (_extended(image=both).image, _extended(image=both).version) == (both.name, "0.26.0")
+    assert (_extended(image=both).service.image, _extended(image=both).version) == (both.name, "0.26.0")
 
 
 @given(
@@ -367,15 +409,16 @@ def test_any_value_comes_through_every_form(values: list[str]) -> None:
     recipe = with_(RECIPES["qwen3.6-35b-gdn4lm4-spark-vllm"], flags=flags)
     made = make(recipe, _host(recipe), hosts.hardware("spark"), NONE)
     (service,) = yaml.safe_load(compose(made))["services"].values()
-    assert [word.replace("$$", "$") for word in service["command"]] == list(made.arguments)
-    assert shlex.split(run(made).replace("\\\n", " "))[-len(made.arguments) :] == list(made.arguments)
+    arguments = list(made.service.words[1:])
+    assert [word.replace("$$", "$") for word in service["command"]] == arguments
+    assert shlex.split(run(made).replace("\\\n", " "))[-len(arguments) :] == arguments
     start = unit(made).split("ExecStart=")[1].split("\nExecStop=")[0]
     # What systemd makes of it: continued lines, quotes with escapes in them, %% and $$.
     words = [
         _unquoted(word)
         for word in re.findall(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s]+", start.replace("\\\n", " "))
     ]
-    assert words[-len(made.arguments) :] == list(made.arguments)
+    assert words[-len(arguments) :] == arguments
 
 
 def _unquoted(word: str) -> str:
@@ -384,20 +427,26 @@ def _unquoted(word: str) -> str:
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_the_role_takes_the_instance_and_serves_the_same(name: str) -> None:
-    made = _made(name)
+@pytest.mark.parametrize("options", [NONE, Options(secrets=("HF_TOKEN",), address="0.0.0.0")], ids=["plain", "secret"])
+def test_the_role_takes_the_instance_and_writes_the_same_unit(name: str, options: Options) -> None:
+    made = _made(name, options=options)
     said = {key.removeprefix("inference_service_"): value for key, value in yaml.safe_load(instance(made)).items()}
-    wanted = services({**DEFAULTS, **said}, _host(made.recipe), made.hardware)
-    (taken,) = wanted.services
-    assert wanted.refused == []
-    assert (taken.name, taken.engine, taken.port, taken.gpus) == (
-        made.name,
-        made.recipe.engine.name,
-        made.port,
-        made.gpus,
-    )
-    assert taken.words == (made.recipe.engine.name, *made.arguments)
-    assert (taken.model, taken.image) == (made.recipe.served_name, made.image)
+    secrets = {made.service.name: dict.fromkeys(options.secrets, "x")} if options.secrets else {}
+    seen = {**_host(made.recipe), InferenceServices: InferenceServices({})}
+    role = PLAN.make(seen, made.hardware, {**PLAN.defaults, **said, "secrets": secrets})
+    assert role.refused == ()
+    written = {file["dest"]: file.get("content") for file in role.facts["files"]}
+    assert written[service_unit.unit_path(made.service.name)] == service_unit.unit(made.service)
+    assert written[service_unit.environment_path(made.service.name)] == environment(made)
+
+
+def test_the_unit_that_stands_alone_differs_by_what_is_around_its_engine() -> None:
+    made = _made("qwen3.5-397b-nvfp4-vllm")
+    own, role = (set(text.splitlines()) for text in (unit(made), service_unit.unit(made.service)))
+    assert {line.partition("=")[0] for line in own ^ role if not line.startswith("#")} == {
+        "ExecCondition", "ExecStartPre", "ExecStopPost",
+    }  # fmt: skip
+    assert not any("qops-serve-start" in line for line in own)
 
 
 def test_an_instance_of_a_users_recipe_names_its_folder(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from qops.bridge.connection import shell_of
 from qops.bridge.facts import KINDS, evidence, facts, plain
 from qops.bridge.looking import look, look_by_name
-from qops.bridge.planning import judged, kinds, needed, planned, role_plan, rules
+from qops.bridge.planning import judged, kinds, needed, planned, role_plan, rules, said
 from qops.bridge.remembered import Remembered, wanted_soon
 from qops.bridge.transport import AnsibleTransport, Shell
 
@@ -23,6 +23,7 @@ __all__ = [
     "planned",
     "role_plan",
     "rules",
+    "said",
     "shell_of",
     "wanted_soon",
 ]

@@ -16,7 +16,7 @@ from qops.plans.making import kinds
 from qops.rule import Rule
 from qops.rules import ALL as RULES
 
-__all__ = ["judged", "kinds", "needed", "planned", "role_plan", "rules"]
+__all__ = ["judged", "kinds", "needed", "planned", "role_plan", "rules", "said"]
 
 Seen = Mapping[type, Any]
 
@@ -48,6 +48,11 @@ def planned(role: str, seen: Seen, variables: Mapping[str, Any], said: str = "")
         "facts": dict(plan.facts),
         "intent": json.dumps(intent) + "\n",
     }
+
+
+def said(plan: Mapping[str, Any]) -> list[str]:
+    """Return what a person reads of a plan, in lines: what is set or left, and what is worth knowing."""
+    return [*plan["report"], *(f"note: {note}" for note in plan["notes"])]
 
 
 def rules(codes: Sequence[str]) -> list[Rule]:

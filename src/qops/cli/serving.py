@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from qops.errors import FAULT, HEALTHY, INCOMPLETE, INTERRUPTED, UNREACHABLE, UsageError
 from qops.plans import service as services
-from qops.plans.service import Service
+from qops.plans.service import ServicePlan
 
 if TYPE_CHECKING:
     from qops.recipes import Recipe
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9\-]{0,40}")
-_PATH = re.compile(r"/[^\s,:]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
 
 
-def choices(name: str, gpus: str, port: int, listen: str, api_key_file: str) -> services.Options:
+def choices(name: str, gpus: str, port: int, address: str, secrets: tuple[str, ...]) -> services.Options:
     """Return what the command line chooses of a service. UsageError for what cannot be."""
     indexes = [part.strip() for part in gpus.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in indexes):
@@ -26,13 +26,14 @@ def choices(name: str, gpus: str, port: int, listen: str, api_key_file: str) -> 
     if name and not _NAME.fullmatch(name):
         raise UsageError(f"--name cannot be {name!r}", "at most 41 lower-case letters, digits and hyphens")
     try:
-        ipaddress.ip_address(listen)
+        ipaddress.ip_address(address)
     except ValueError:
         hint = "give an address of the host, such as 127.0.0.1 or 0.0.0.0"
-        raise UsageError(f"--listen cannot be {listen!r}", hint) from None
-    if api_key_file and not _PATH.fullmatch(api_key_file):
-        raise UsageError(f"--api-key-file cannot be {api_key_file!r}", "give an absolute path on the host")
-    return services.Options(name, tuple(map(int, indexes)), port, listen, api_key_file)
+        raise UsageError(f"--address cannot be {address!r}", hint) from None
+    if strange := [one for one in secrets if not _VARIABLE.fullmatch(one)]:
+        hint = "give the variable's name alone, such as VLLM_API_KEY"
+        raise UsageError(f"--secret cannot be {strange[0].partition('=')[0]!r}", hint)
+    return services.Options(name, tuple(map(int, indexes)), port, address, secrets=secrets)
 
 
 def run(
@@ -61,26 +62,26 @@ def run(
         return INTERRUPTED
     if errors:
         return UNREACHABLE
-    if any(service.refused for service in made.values()):
+    if any(one.refused for one in made.values()):
         return FAULT
-    return INCOMPLETE if any(service.unseen for service in made.values()) else HEALTHY
+    return INCOMPLETE if any(one.unseen for one in made.values()) else HEALTHY
 
 
-def _artefact(make: Callable[[Service], str], made: Mapping[str, Service], errors: Mapping[str, str]) -> int:
+def _artefact(make: Callable[[ServicePlan], str], made: Mapping[str, ServicePlan], errors: Mapping[str, str]) -> int:
     """Write one artefact of one host, for a file or a pipe."""
     if errors or len(made) != 1:
         why = "; ".join(f"{host}: {error}" for host, error in errors.items()) or f"{len(made)} hosts match"
         raise UsageError(f"--output takes one host, and {why}", "name one host")
-    (service,) = made.values()
-    if service.refused or service.unseen:
-        raise UsageError("; ".join((*service.refused, *service.unseen)), "without --output the plan says more")
-    sys.stdout.write(make(service))
+    (one,) = made.values()
+    if one.refused or one.unseen:
+        raise UsageError("; ".join((*one.refused, *one.unseen)), "without --output the plan says more")
+    sys.stdout.write(make(one))
     return HEALTHY
 
 
 def _planned(
     recipe: "Recipe", chosen: services.Options, inventory: str | None, pattern: str, *, quiet: bool
-) -> tuple[dict[str, Service], dict[str, str], bool]:
+) -> tuple[dict[str, ServicePlan], dict[str, str], bool]:
     from dataclasses import replace
 
     from qops import probes
@@ -91,7 +92,7 @@ def _planned(
 
     known = [probe.once() for probe in probes.ALL if probe.makes in services.KINDS]
 
-    def plan(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> Service:
+    def plan(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> ServicePlan:
         said = str(variables.get("qops_hardware_class") or "")
         hardware = hardware_class(seen.get(Gpus), seen.get(PcieTree), said=said)
         root = str(variables.get("model_store_root") or services.ROOT)

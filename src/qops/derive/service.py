@@ -8,6 +8,7 @@ from qops.flags.command import Command, find
 from qops.flags.shell import Word
 
 DEFAULT_PORT = {"vllm": 8000, "sglang": 30000}  # entrypoints/openai/cli_args.py; srt/server_args.py
+KEY_OF = {"vllm": "VLLM_API_KEY"}  # what an engine reads its API key from; SGLang has an option alone
 _MODEL = ("--model", "--model-path")
 _SERVED = "--served-model-name"
 # An option with a secret would stand in the process list.
@@ -62,6 +63,8 @@ class Service:
     token_seconds: int = 30
     load_seconds: int = 3600
     fail_safe: bool = True
+    smoke: tuple[Mapping[str, str], ...] = ()  # questions before and after a change: prompt, and contains or matches
+    keep: int = 5  # good releases beside the one in force
     raises_limits: bool = True  # whether the host lets root lift a limit; one that is a container does not
 
 

@@ -7,16 +7,23 @@ import msgspec
 
 from qops.data import engines
 from qops.derive import nccl_environment as nccl
-from qops.derive import service_cpu, service_limits, service_memory
+from qops.derive import peer_probe, service_cpu, service_limits, service_memory
+from qops.derive.cuda_compat import host_driver
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
-from qops.derive.nccl_environment import Choice, Machine, Probed
+from qops.derive.nccl_environment import Choice, Machine
+from qops.derive.service import GIB, KEY_OF, Mount, Service
 from qops.derive.service_fit import chosen, fit, on_host
-from qops.evidence.gpu import DriverModule, Gpus, P2pStatus, Topology
+from qops.derive.service_gpus import gpus_by
+from qops.evidence.cdi import Cdi
+from qops.evidence.container_engine import ContainerEngine
+from qops.evidence.gpu import DriverModule, Gpu, Gpus, P2pStatus, Topology
 from qops.evidence.image import Images
 from qops.evidence.kernel import Iommu, KernelCommandLine, Memory, System
 from qops.evidence.model import Models
 from qops.evidence.pcie import PcieTree
+from qops.evidence.peer_probe import PeerProbe
+from qops.evidence.services import Services
 from qops.flags import Command, Severity
 from qops.plans.base import Seen
 from qops.plans.service_model import Place, place
@@ -25,85 +32,51 @@ from qops.recipes.recipe import Recipe
 
 KINDS: tuple[type, ...] = (
     Gpus, PcieTree, Topology, P2pStatus, Iommu, KernelCommandLine, System, Memory, DriverModule, Images, Models,
+    ContainerEngine, Cdi, Services, PeerProbe,
 )  # fmt: skip
-FOLDER = "/etc/qops/serve"  # environment files; the names are those of the role inference_service, which takes over
-HOMES = "/var/lib/qops/engines"  # compiled kernels, and weights where nothing else keeps them
 ROOT = "/var/lib/qops/models"  # the role model_store's default
 _TEMPLATE = "/etc/qops-chat-template.jinja"  # in the container
-KEY = "/run/secrets/api-key"  # in the container
-_GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the inventory or the command line chooses. Empty: the recipe's own, or the default."""
+    """What the inventory or the command line chooses. Empty: the recipe's own, or the default. Times in seconds.
+
+    `secrets` are names of variables alone.
+    """
 
     name: str = ""
     gpus: tuple[int, ...] = ()
     port: int = 0
-    listen: str = "127.0.0.1"  # the host's address on which the port is published
-    api_key_file: str = ""  # a file on the host that root alone reads
+    address: str = "127.0.0.1"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    runtime: str = "docker"
+    token_seconds: int = 30
+    load_seconds: int = 3600
+    fail_safe: bool = True
     root: str = ROOT
-    probed: Probed = Probed.NEVER
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
-    """A folder or file of the host in the container."""
+class ServicePlan:
+    """A recipe's service as it would be, and why.
 
-    source: str
-    target: str
-    writable: bool = False
+    `choices` are all decisions, `reviewed` what becomes of the source's own settings.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A service as it would be. `choices` are all decisions, `reviewed` what becomes of the source's own settings."""
-
-    name: str
+    service: Service
     recipe: Recipe
     version: str
     hardware: Derived[HardwareClass]
-    image: str
-    gpus: tuple[int, ...]
-    listen: str
-    port: int
-    arguments: tuple[str, ...]  # what follows the engine's name: serve …
-    environment: Mapping[str, str]
-    mounts: tuple[Mount, ...]
-    shared_memory: Derived[int]  # bytes
-    limits: tuple[Choice, ...]
-    capabilities: tuple[str, ...]
-    stop: Derived[int]  # seconds
     choices: tuple[Choice, ...]
     reviewed: tuple[Choice, ...]
-    key: bool = False  # the API key is a file in the container
     refused: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def unit(self) -> str:
-        """The unit's path."""
-        return f"/etc/systemd/system/{self.container}.service"
-
-    @property
-    def environment_file(self) -> str:
-        """The environment file's path. It holds no secret."""
-        return f"{FOLDER}/{self.name}.env"
-
-    @property
-    def container(self) -> str:
-        """The name of unit and container."""
-        return f"qops-serve-{self.name}"
-
-    @property
-    def home(self) -> str:
-        """The folder on the host that is the engine's cache."""
-        return f"{HOMES}/{self.name}"
+    notes: tuple[str, ...] = ()
 
 
-def make(recipe: Recipe, seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Service:
+def make(recipe: Recipe, seen: Seen, hardware: Derived[HardwareClass], options: Options) -> ServicePlan:
     """Return the plan to serve `recipe` on a host. Pure; it never raises."""
     engine = recipe.engine.name
     version = _version(recipe)
@@ -114,63 +87,80 @@ def make(recipe: Recipe, seen: Seen, hardware: Derived[HardwareClass], options: 
     verdict = fit(
         recipe, hardware, gpus, indexes, memory, seen.get(DriverModule), seen.get(Images), weights=model.weights
     )
-    machine = _machine(seen, indexes, options.probed)
+    machine = _machine(seen, indexes)
     told = nccl.environment(machine)
-    own = [gpu for gpu in gpus.gpus if gpu.index in indexes] if gpus else []
+    own = _own(gpus, indexes)
     flag = service_memory.FRACTION[engine]
     share = service_memory.share(engine, hardware.value, recipe.flag(flag), own, memory, model.weights)
     threads = service_cpu.threads(engine, version, len(indexes), seen.get(System))
     bound = service_cpu.binding(engine, version, _names(indexes), seen.get(Topology), seen.get(System))
     drain, stop = service_limits.stopping(engine, version)
-    most = recipe.hardware.memory_gib * recipe.hardware.gpus * _GIB
+    most = recipe.hardware.memory_gib * recipe.hardware.gpus * GIB
     times = service_limits.timeouts(engine, model.weights or most, bound=model.weights is None)
     shared = service_limits.shared_memory(len(indexes), cached_images=recipe.flag("--mm-processor-cache-type") == "shm")
     derived = (*share.choices, *told.variables, *nccl.flags(engine, told), threads, *bound, *times, drain)
-    choices = tuple(_settled(one, recipe) for one in derived)
-    port = options.port or recipe.port
-    mounts, arguments = _command(recipe, model, options, port)
-    arguments += [word for one in choices for word in _words(one, recipe)]
+    of_engine = [_settled(one, recipe) for one in derived if one.name != "--cap-add"]
+    capabilities = [one for one in derived if one.name == "--cap-add"]
+    limits = service_limits.limits()
+    added = [word for one in of_engine for word in _words(one, recipe)]
+    variables = {one.name: one.value for one in of_engine if one.value is not None and not one.name.startswith("-")}
     offline = {"HF_HUB_OFFLINE": "1"} if model.path.startswith("/") else {}
-    environment = dict(recipe.environment) | offline | {
-        one.name: one.value for one in choices if one.value is not None and not one.name.startswith("-")
-    }  # fmt: skip
-    made = Service(
-        name=_name(recipe, options),
+    environment = {**recipe.environment, **offline, **variables, **options.environment}
+    mounts, words = _command(recipe, model, options.port or recipe.port)
+    raises: Services | None = seen.get(Services)
+    key = KEY_OF.get(engine, "")
+    service = Service(
+        name=options.name or recipe.name.replace(".", "-"),
+        words=(*words, *added),
+        engine=engine,
+        model=recipe.served_name,
+        port=options.port or recipe.port,
+        address=options.address,
+        runtime=options.runtime,
+        image=_image(recipe, seen.get(Images)),
+        gpus=indexes,
+        all_gpus=gpus is not None and set(indexes) == {gpu.index for gpu in gpus.gpus},
+        environment=dict(sorted(environment.items())),
+        secrets=options.secrets,
+        key=key if key in options.secrets else "",
+        mounts=mounts,
+        shared_memory=shared.value,
+        limits=tuple((one.name, one.value or "") for one in limits),
+        capabilities=tuple(one.value for one in capabilities if one.value),
+        stop=stop.value,
+        token_seconds=options.token_seconds,
+        load_seconds=options.load_seconds,
+        fail_safe=options.fail_safe,
+        raises_limits=raises is None or raises.raises_limits is not False,
+    )
+    by, why = gpus_by(service, seen.get(ContainerEngine), seen.get(Cdi))
+    wrong, said = _checked(recipe, version, service, added)
+    return ServicePlan(
+        service=replace(service, gpus_by=by or "cdi"),
         recipe=recipe,
         version=version,
         hardware=hardware,
-        image=_image(recipe, seen.get(Images)),
-        gpus=indexes,
-        listen=options.listen,
-        port=port,
-        arguments=tuple(arguments),
-        environment=dict(sorted(environment.items())),
-        mounts=tuple(mounts),
-        shared_memory=shared,
-        limits=service_limits.limits(),
-        capabilities=tuple(one.value for one in choices if one.name == "--cap-add" and one.value),
-        stop=stop,
-        choices=choices,
-        reviewed=tuple(_reviewed(recipe, told, machine, choices)),
-        key=bool(options.api_key_file),
+        choices=(
+            *of_engine,
+            *capabilities,
+            Choice("--shm-size", f"{shared.value // GIB}g", shared.because),
+            *(Choice(f"--ulimit {one.name}", one.value, one.because) for one in limits),
+            Choice(f"{options.runtime} stop --time", str(stop.value), stop.because),
+        ),
+        reviewed=tuple(_reviewed(recipe, told, machine, of_engine)),
+        refused=(*verdict.refused, *([share.refused] if share.refused else []), *wrong, *_key_refused(service)),
         unseen=tuple(dict.fromkeys((*verdict.unseen, *([share.unseen] if share.unseen else [])))),
+        notes=(
+            *verdict.notes,
+            *([f"the GPUs are given by CDI, which may not work here: {why}"] if why else []),
+            *_unsaid(recipe, version),
+            *share.notes,
+            *model.notes,
+            *_to_bring(recipe),
+            *said,
+            *recipe.warnings,
+        ),
     )
-    wrong, said = _checked(made)
-    refused = (*verdict.refused, *([share.refused] if share.refused else []), *wrong, *_key_refused(made, engine))
-    notes = (
-        *verdict.notes,
-        *_unsaid(recipe, version),
-        *share.notes,
-        *model.notes,
-        *_to_bring(recipe),
-        *said,
-        *recipe.warnings,
-    )
-    return replace(made, refused=refused, notes=notes)
-
-
-def _name(recipe: Recipe, options: Options) -> str:
-    return options.name or recipe.name.replace(".", "-")
 
 
 def _version(recipe: Recipe) -> str:
@@ -180,8 +170,10 @@ def _version(recipe: Recipe) -> str:
     return tag or known[-1]
 
 
-def _machine(seen: Seen, indexes: Sequence[int], probed: Probed) -> Machine:
+def _machine(seen: Seen, indexes: Sequence[int]) -> Machine:
     names = set(_names(indexes))
+    boards: Gpus | None = seen.get(Gpus)
+    used = msgspec.structs.replace(boards, gpus=_own(boards, indexes)) if boards else None
     topology: Topology | None = seen.get(Topology)
     if topology is not None:
         pairs = tuple(pair for pair in topology.pairs if {pair.a, pair.b} <= names)
@@ -194,27 +186,29 @@ def _machine(seen: Seen, indexes: Sequence[int], probed: Probed) -> Machine:
         iommu=seen.get(Iommu),
         command_line=seen.get(KernelCommandLine),
         system=seen.get(System),
-        boards=seen.get(Gpus),
-        probed=probed,
+        boards=boards,
+        probed=peer_probe.probed(seen.get(PeerProbe), used, host_driver(seen.get(DriverModule), boards)),
     )
+
+
+def _own(gpus: Gpus | None, indexes: Sequence[int]) -> tuple[Gpu, ...]:
+    """Return the GPUs that serve."""
+    return tuple(gpu for gpu in gpus.gpus if gpu.index in indexes) if gpus else ()
 
 
 def _names(indexes: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"GPU{index}" for index in indexes)
 
 
-def _command(recipe: Recipe, model: Place, options: Options, port: int) -> tuple[list[Mount], list[str]]:
-    mounts = [Mount(f"{HOMES}/{_name(recipe, options)}", "/root/.cache", writable=True)]
-    words = ["serve", *(["--model-path"] if recipe.engine.name == "sglang" else []), model.path]
+def _command(recipe: Recipe, model: Place, port: int) -> tuple[tuple[Mount, ...], tuple[str, ...]]:
+    """Return the mounts and the words of what the recipe itself says."""
+    mounts = [Mount(model.mount, model.mount)] if model.mount else []
+    words = [recipe.engine.name, "serve", *(["--model-path"] if recipe.engine.name == "sglang" else []), model.path]
     words += ["--served-model-name", recipe.served_name, "--host", "0.0.0.0", "--port", str(port), *recipe.arguments]  # noqa: S104
-    if model.mount:
-        mounts.append(Mount(model.mount, model.mount))
     if recipe.chat_template and recipe.chat_template.file:
         mounts.append(Mount(recipe.chat_template.file, _TEMPLATE))
         words += ["--chat-template", _TEMPLATE]
-    if options.api_key_file:
-        mounts.append(Mount(options.api_key_file, KEY))
-    return mounts, words
+    return tuple(mounts), tuple(words)
 
 
 def _settled(choice: Choice, recipe: Recipe) -> Choice:
@@ -232,7 +226,7 @@ def _settled(choice: Choice, recipe: Recipe) -> Choice:
 
 def _words(choice: Choice, recipe: Recipe) -> tuple[str, ...]:
     """Return a decision as words of the engine's command; none where it is no flag, or the recipe has it already."""
-    if choice.value is None or not choice.name.startswith("--") or choice.name == "--cap-add":
+    if choice.value is None or not choice.name.startswith("--"):
         return ()
     if recipe.flag(choice.name) is not None:
         return ()
@@ -258,21 +252,19 @@ def _reviewed(recipe: Recipe, told: nccl.Environment, machine: Machine, choices:
     return found
 
 
-def _checked(made: Service) -> tuple[list[str], list[str]]:
+def _checked(recipe: Recipe, version: str, service: Service, added: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what the release refuses in the whole command, and what else is to be said of it."""
-    first = engines.load(made.recipe.engine.name).versions[0]
-    if engines.order(made.version) < engines.order(first):
-        return [], [f"{made.recipe.engine.name} {made.version} was not read, so its flags are not checked"]
-    words = [word for one in made.choices for word in _words(one, made.recipe)]
-    recipe = msgspec.structs.replace(made.recipe, environment=dict(made.environment))
-    found = checking.remarks(recipe, made.version, words)
-    said = [f"{made.recipe.engine.name} {made.version}, {one.flag}: {one.message}" for one in found]
+    first = engines.load(service.engine).versions[0]
+    if engines.order(version) < engines.order(first):
+        return [], [f"{service.engine} {version} was not read, so its flags are not checked"]
+    found = checking.remarks(msgspec.structs.replace(recipe, environment=service.environment), version, added)
+    said = [f"{service.engine} {version}, {one.flag}: {one.message}" for one in found]
     wrong = [text for one, text in zip(found, said, strict=True) if one.severity is Severity.ERROR]
     return wrong, [text for one, text in zip(found, said, strict=True) if one.severity is Severity.WARNING]
 
 
-def _key_refused(made: Service, engine: str) -> list[str]:
-    if made.key and engine == "sglang":
+def _key_refused(service: Service) -> list[str]:
+    if service.engine == "sglang" and KEY_OF["vllm"] in service.secrets:
         return ["SGLang takes its key from the command line alone, where everybody reads it: put a proxy before it"]
     return []
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from qops.errors import UsageError
-from qops.recipes.document import Item, read
+from qops.flags.document import Item, parse
 from qops.recipes.merging import merged
 from qops.recipes.reading import recipe
 from qops.recipes.recipe import Recipe
 
 BUILT_IN = Path(__file__).parent.parent / "data" / "recipes"
 _SUFFIXES = (".yaml", ".yml")
+_MOST = 200_000  # characters of a file: a recipe has some thousands
 
 
 def load(folders: Iterable[Path] = ()) -> dict[str, Recipe]:
@@ -53,7 +54,7 @@ def _documents(folder: Path) -> dict[str, Item]:
     for path in sorted(folder.iterdir()):
         if path.suffix not in _SUFFIXES or path.name.startswith("."):
             continue
-        item = read(path)
+        item = _read(path)
         name = item.mapping["name"].text if "name" in item.mapping else ""
         if not name:
             item.fail("name is missing")
@@ -76,3 +77,14 @@ def _whole(item: Item, name: str, layers: list[dict[str, Item]], depth: int, pat
             base = _whole(layers[below][extends.text], extends.text, layers, below, (*path, item))
             return merged(base, item)
     return extends.fail(f"no recipe is called {extends.text!r}", "qops recipes list")
+
+
+def _read(path: Path) -> Item:
+    """Return the document of a file. UsageError, with the line, for what is no YAML or no mapping."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if len(text) > _MOST:
+        raise UsageError(f"{path} is too long for a recipe")
+    return parse(text, str(path))

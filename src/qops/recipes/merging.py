@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from qops.recipes.document import Item
+from qops.flags.document import Item
 
 _BY_KEY = ("model", "engine", "image", "hardware", "environment", "by_hand", "chat_template")
 _OWN = ("figures", "retired", "extends", "name")  # another recipe's measurements and end are not this one's

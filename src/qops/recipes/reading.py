@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from qops.data.engines import ENGINES
 from qops.flags.command import Command
+from qops.flags.document import Item
 from qops.recipes import versions
-from qops.recipes.document import Item
 from qops.recipes.recipe import Dropped, Engine, Figure, Flag, Hardware, Image, Model, Recipe, Template
 
 CLASSES = ("spark", "rtxpro", "rtx5090", "hgx")
@@ -71,7 +71,7 @@ def _consistent(item: Item, keys: Mapping[str, Item], made: Recipe) -> None:
         if _flag(one).name in ("--served-model-name", "--port", "--host", "--model", "--model-path", "--chat-template"):
             one.fail(f"{_flag(one).name} comes from the recipe's own fields", "served_name, port, model, chat_template")
         if _flag(one).name in ("--api-key", "--admin-api-key"):
-            one.fail("a key in a command line is everybody's to read", "qops plan --api-key-file names a file with it")
+            one.fail("a key in a command line is everybody's to read", "put it into inference_service_secrets")
     world = 1
     for name in _WORLD[made.engine.name]:
         value = made.flag(name)
@@ -166,7 +166,7 @@ def _variables(item: Item | None) -> dict[str, str]:
         if not _VARIABLE.fullmatch(name):
             value.fail(f"{name!r} is no name of a variable")
         if _SECRET.search(name) and not name.endswith(("_PATH", "_FILE")):
-            value.fail(f"{name} looks like a secret", "qops plan --api-key-file names a file with it")
+            value.fail(f"{name} looks like a secret", "put it into inference_service_secrets")
         if value.kind != "null":  # null takes out what an extended recipe has
             found[name] = _scalar(value)
     return found

@@ -78,7 +78,8 @@ def _facts(recipe: Recipe) -> Iterator[tuple[str, str]]:
     yield "from", recipe.place
     if recipe.retired:
         yield "retired", recipe.retired
-    yield "model", f"{model.repository} at {model.revision or f'no revision: {model.because}'}"
+    because = f": {model.because}" if model.because else ""
+    yield "model", f"{model.repository} at {model.revision or 'no revision'}{because}"
     for overlay in model.overlays:
         yield "overlay", str(overlay.get("because", "files of the checkpoint are changed"))
     yield "engine", f"{recipe.engine.name} {recipe.engine.versions}"

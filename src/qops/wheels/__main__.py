@@ -13,7 +13,7 @@ from qops.wheels.archive import Files, Remote
 from qops.wheels.release import Release
 
 _DATA = Path(engines.__file__).parent
-_FIRST = {"vllm": "0.17.0", "sglang": "0.5.9"}  # the oldest releases that the project serves with
+_FIRST = {"vllm": "0.16.0", "sglang": "0.5.9"}  # the oldest releases that the project serves with
 _READERS: dict[str, tuple[Callable[[Files], Release], Callable[[str], bool]]] = {
     "vllm": (vllm.release, vllm.wanted),
     "sglang": (sglang.release, sglang.wanted),

@@ -1,9 +1,9 @@
 """YAML with its lines kept, so that an error can say where it is."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
@@ -12,12 +12,15 @@ from qops.errors import UsageError
 
 _DEEPEST = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but a tab and the end of a line
-_MOST = 200_000  # characters of a file: a recipe has some thousands
+_ITEMS = 50_000  # values of a document: anchors in anchors can multiply a few lines into billions
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value and where it stands. `text` is a scalar as written, `kind` its YAML type ("str", "int", "null", …)."""
+    """A value and where it stands. `text` is a scalar as written, `kind` its YAML type ("str", "int", "null", …).
+
+    `end` is the last line of a text in a folded block (`>`), whose line breaks are lost in `text`; 0 of any other.
+    """
 
     file: str
     line: int
@@ -25,6 +28,7 @@ class Item:
     text: str = ""
     items: tuple["Item", ...] = ()
     keys: tuple[tuple[str, "Item"], ...] = ()
+    end: int = 0
 
     @property
     def mapping(self) -> dict[str, "Item"]:
@@ -50,19 +54,8 @@ class Item:
         raise UsageError(f"{self.place}: {message}", hint)
 
 
-def read(path: Path) -> Item:
-    """Return the document of a file. UsageError, with the line, for what is no YAML or no mapping."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    if len(text) > _MOST:
-        raise UsageError(f"{path} is too long for a recipe")
-    return parse(text, str(path))
-
-
-def parse(text: str, file: str) -> Item:
-    """Return the document `text`. UsageError, with the line, for what is no YAML or no mapping."""
+def parse(text: str, file: str, kind: str = "a recipe") -> Item:
+    """Return the document `text`, which is `kind`. UsageError, with the line, for what is no YAML or no mapping."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
@@ -70,27 +63,30 @@ def parse(text: str, file: str) -> Item:
         line = mark.line + 1 if mark else 1
         raise UsageError(f"{file}:{line}: no YAML: {getattr(error, 'problem', None) or error}") from error
     if not isinstance(node, yaml.MappingNode):
-        raise UsageError(f"{file}:1: a recipe is a mapping of names to values")
-    return _item(node, file, 0)
+        raise UsageError(f"{file}:1: {kind} is a mapping of names to values")
+    return _item(node, file, 0, itertools.count())
 
 
-def _item(node: yaml.Node, file: str, depth: int) -> Item:
+def _item(node: yaml.Node, file: str, depth: int, counter: Iterator[int]) -> Item:
     line = node.start_mark.line + 1
     if depth > _DEEPEST:
         raise UsageError(f"{file}:{line}: nested too deep, or an anchor that holds itself")
+    if next(counter) > _ITEMS:
+        raise UsageError(f"{file}:{line}: more than {_ITEMS} values, or anchors that multiply them")
     if isinstance(node, yaml.ScalarNode):
         if _CONTROL.search(node.value):
             raise UsageError(f"{file}:{line}: a control character")
-        return Item(file, line, node.tag.rpartition(":")[2], node.value)
+        end = node.end_mark.line + (node.end_mark.column > 0) if node.style == ">" else 0
+        return Item(file, line, node.tag.rpartition(":")[2], node.value, end=end)
     if isinstance(node, yaml.SequenceNode):
-        return Item(file, line, "seq", items=tuple(_item(one, file, depth + 1) for one in node.value))
+        return Item(file, line, "seq", items=tuple(_item(one, file, depth + 1, counter) for one in node.value))
     keys: dict[str, Item] = {}
     for key, value in _pairs(node):
         if not isinstance(key, yaml.ScalarNode) or _CONTROL.search(key.value):
             raise UsageError(f"{file}:{key.start_mark.line + 1}: a name is a plain text")
         if key.value in keys:
             raise UsageError(f"{file}:{key.start_mark.line + 1}: {key.value} stands here twice")
-        keys[key.value] = _item(value, file, depth + 1)
+        keys[key.value] = _item(value, file, depth + 1, counter)
     return Item(file, line, "map", keys=tuple(keys.items()))
 
 
