@@ -43,11 +43,6 @@ def test_which_boards_are_blackwell(name: str, open_only: bool) -> None:
     assert bool(driver.blackwell([name])) is open_only
 
 
-def test_nvlsm_is_for_the_switches_of_b200() -> None:
-    assert driver.nvlink5(["NVIDIA B200"]) and driver.nvlink5(["3D controller: NVIDIA Corporation Device 2901"])
-    assert not driver.nvlink5(["NVIDIA H200"]) and not driver.nvlink5([PRO])
-
-
 def test_the_proprietary_module_is_refused_for_blackwell() -> None:
     assert "does not know NVIDIA RTX PRO 6000" in driver.refused_flavour(
         [PRO], HardwareClass.RTXPRO, "proprietary", "580"

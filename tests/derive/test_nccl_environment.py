@@ -1,8 +1,7 @@
 """What NCCL is told, on boards of the three kinds that qops serves, and what is said of settings made by hand."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from qops.derive.nccl_environment import Environment, Machine, Probed, environment, flags, review
 from qops.evidence.gpu import P2pPair, P2pStatus, Pair, Path, Topology

@@ -61,6 +61,24 @@ def main() -> None:
         while time.monotonic() < end:
             dist.all_reduce(data)
             torch.cuda.synchronize()
+    elif case == "slow":
+        while time.monotonic() < end:
+            if rank == 1:
+                time.sleep(1.5)  # like a rank with more to do than the other
+            dist.all_reduce(data)
+            torch.cuda.synchronize()
+    elif case == "killed":
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        _wait_unless(True, data, end)
+    elif case == "oom":
+        if rank == 1:
+            torch.empty(200 << 30, dtype=torch.uint8, device="cuda")
+        _wait_unless(True, data, end)
+    elif case == "wild":
+        if rank == 1:
+            _write_where_nothing_is()
+        _wait_unless(True, data, end)
     elif case == "loading":
         kept = []
         while time.monotonic() < end and len(kept) < 100:
@@ -76,6 +94,15 @@ def _wait_unless(joins: bool, data: torch.Tensor, end: float) -> None:
         torch.cuda.synchronize()
     while time.monotonic() < end:
         time.sleep(1)
+
+
+def _write_where_nothing_is() -> None:
+    """Let a kernel write far behind its buffer, as a wrong index does."""
+    import cupy
+
+    kernel = cupy.RawKernel('extern "C" __global__ void wild(char* p) { p[1ull << 45] = 1; }', "wild")
+    kernel((1,), (1,), (cupy.zeros(16),))
+    torch.cuda.synchronize()
 
 
 def _compile(end: float) -> None:

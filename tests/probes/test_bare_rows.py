@@ -36,3 +36,10 @@ def test_a_better_answer_leaves_them_out() -> None:
 
 def test_naming_boards_does_not_make_a_host_healthy() -> None:
     assert diagnose({"smi.txt": ROWS}).verdict is Verdict.UNDETERMINED
+
+
+def test_a_unit_behind_an_index_and_a_name_tells_a_board() -> None:
+    gpus = seen("2, NVIDIA GeForce RTX 5090, 32607 MiB\n")
+    assert gpus is not None and gpus.bare
+    assert [(g.index, g.name, g.memory_total) for g in gpus.gpus] == [(2, "NVIDIA GeForce RTX 5090", None)]
+    assert seen("NVIDIA GeForce RTX 5090, 32607 MiB\n") is None

@@ -19,6 +19,8 @@ disk: {"b" * 64}  /etc/qops/serve/tiny.env
 started: {"a" * 64} /etc/systemd/system/qops-serve-tiny.service
 started: {"c" * 64} /etc/qops/serve/tiny.env
 secret: changed
+moved: image qops.local/engine:current from sha256:1 to sha256:2
+moved: /etc/qops/chat template.jinja
 ready: 0a1b2c3d4e5f60718293a4b5c6d7e8f9
 failures: 2
 incident: /var/lib/qops/serve/tiny/incidents/20260102T030405
@@ -45,6 +47,10 @@ def test_what_the_services_are() -> None:
     assert (whale.up, whale.ready, whale.stale, whale.watched) == (False, False, True, False)
     assert whale.held.startswith("the machine went down")
     assert tiny.quote.line == 2
+    assert tiny.moved == (
+        "image qops.local/engine:current from sha256:1 to sha256:2",
+        "/etc/qops/chat template.jinja",
+    )
 
 
 def test_a_token_of_an_earlier_start_does_not_count() -> None:

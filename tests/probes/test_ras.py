@@ -347,3 +347,15 @@ def test_the_script_ends_and_is_sound() -> None:
     done = subprocess.run(argv, capture_output=True, timeout=20, check=True)
     assert time.monotonic() - begun < 9
     assert done.stdout.startswith(b"=== RAS pid ")
+
+
+def test_a_comma_that_a_release_leaves_out_loses_nothing() -> None:
+    broken = document(6, missing=(1,), silent=True).replace(
+        '"nvml_dev": 1,\n          "status": {\n            "unresponsive"',
+        '"nvml_dev": 1\n          "status": {\n            "unresponsive"',
+    )
+    assert broken != document(6, missing=(1,), silent=True)
+    (answer,) = read(broken)
+    here, gone = answer.communicators[0].ranks
+    assert (dict(here.operations)["AllReduce"], here.pid) == (6, 7101)
+    assert (gone.rank, gone.pid, gone.missing, gone.unresponsive) == (1, 7102, True, True)

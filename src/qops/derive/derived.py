@@ -1,13 +1,13 @@
 """A derived value with its reason, so that whoever uses it can say why."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Derived(Generic[T]):
+class Derived(Struct, Generic[T], frozen=True):
     """What a value should be, and because of what."""
 
     value: T

@@ -14,18 +14,12 @@ _BLACKWELL = re.compile(
     r"|\[10de:(?:29|2[b-d]|2e1)[0-9a-f]{1,2}\]|Device 2e1[0-9a-f]\b",
     re.IGNORECASE,
 )
-_NVLINK5 = re.compile(r"\bG?B[23]00\b|Device 29[0-9a-f]{2}\b|\[10de:29[0-9a-f]{2}\]", re.IGNORECASE)
 _VERSION = re.compile(r"[0-9]{3}(?:\.[0-9]{1,3}){0,2}")
 
 
 def blackwell(names: Sequence[str]) -> str:
     """Return the first board that is of the Blackwell generation, or ""."""
     return next((n for n in names if _BLACKWELL.search(n)), "")
-
-
-def nvlink5(names: Sequence[str]) -> bool:
-    """Return whether a board's NVSwitches need a subnet manager (NVLSM): those of B200 and later."""
-    return any(_NVLINK5.search(n) for n in names)
 
 
 def flavour(names: Sequence[str], hardware: HardwareClass, chosen: str, there: str = "") -> Derived[str]:

@@ -1,7 +1,8 @@
 """Which packages make the driver on a host, and what the installed ones are."""
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.data import driver_packages as data
 from qops.data.drivers import release
@@ -11,8 +12,7 @@ _HEADERS = re.compile(r"linux-image-(?!unsigned-)([a-z][a-z0-9.\-]*)")
 _KERNEL = re.compile(r"[0-9][\w.+~]*-[\w.+~]*?-?([a-z][a-z0-9\-]*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class PackageSet:
+class PackageSet(Struct, frozen=True):
     """What is to be installed. `versioned` bear the driver's version, `plain` have versions of their own."""
 
     manager: str

@@ -12,6 +12,7 @@ from qops.evidence.gpu import DriverModule, DriverParams
 from qops.evidence.packages import Packages
 
 VERSION, FLAVOUR, PACKAGES, LOADED = "driver.version", "driver.flavour", "driver.packages", "driver.loaded"
+FABRIC = "driver.fabric"
 PIN, HOLD, KERNELS, NOUVEAU = "driver.pin", "driver.hold", "driver.kernels", "nouveau"
 INITRAMFS, CHANGE, PARAM, UNIT = "driver.initramfs", "driver.change", "driver.parameter.", "unit."
 # What takes the driver away from the programs that use it.
@@ -75,7 +76,7 @@ def settings(
     params: DriverParams | None,
     parameters: Mapping[str, str],
     hold: bool,
-    fabric: bool,
+    fabric: Derived[bool | None],
 ) -> Iterator[Setting]:
     """Yield each setting, the driver itself first."""
     now = installed_version(packages, wanted.lead)
@@ -104,6 +105,8 @@ def settings(
     yield setting(NOUVEAU, "off", "loaded" if on else "off", because)
     for name, value in parameters.items():
         yield _parameter(name, value, params)
+    if fabric.value is None:
+        yield setting(FABRIC, "", None, fabric.because)
     yield from _units(setup, fabric)
     if setup.stale_initramfs:
         yield setting(
@@ -152,9 +155,9 @@ def _parameter(name: str, value: str, params: DriverParams | None) -> Setting:
     return Setting(key, "", value, params.params[name], State.DIFFERS if differs else State.SET, because)
 
 
-def _units(setup: DriverSetup, fabric: bool) -> Iterator[Setting]:
+def _units(setup: DriverSetup, fabric: Derived[bool | None]) -> Iterator[Setting]:
     wanted = {"nvidia-persistenced.service": "without it each first use of a GPU sets the GPU up anew"}
-    if fabric:
-        wanted["nvidia-fabricmanager.service"] = "without it the GPUs behind NVSwitch do not start CUDA"
+    if fabric.value:
+        wanted["nvidia-fabricmanager.service"] = f"{fabric.because}, and without it CUDA does not start"
     for unit, because in wanted.items():
         yield setting(f"{UNIT}{unit}", "active", setup.units.get(unit, "absent"), because)

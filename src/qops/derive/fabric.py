@@ -1,17 +1,47 @@
-"""What the fabric rules share: signs of the manager, and of the fabric's state."""
+"""The NVLink fabric: whether this host has NVSwitches to manage, signs of the manager, and of the fabric's state."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from qops.data.messages import cuda, system
 from qops.derive.cuda_compat import printed
+from qops.derive.derived import Derived
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
+from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
 from qops.evidence.text import Quote
 
 NOT_READY = 802  # cudaErrorSystemNotReady, driver_types.h
 WHOLE = (1, 2, 4, 8, 16)  # GPUs of an NVSwitch baseboard, or of a part of one that a virtual machine gets
 STATUS_LINES = 6  # `systemctl status` prints the state within this many lines of the unit's name
+
+# Boards of NVLink 5: B200 and what is built of it, by name and PCI id.
+_NVLINK5 = re.compile(r"\bG?B[23]00\b|Device 29[0-9a-f]{2}\b|\[10de:29[0-9a-f]{2}\]", re.IGNORECASE)
+
+
+def nvlink5(names: Sequence[str]) -> bool:
+    """Return whether a board's NVSwitches need a subnet manager (NVLSM) as well: those of B200 and later."""
+    return any(_NVLINK5.search(n) for n in names)
+
+
+def switches(tree: PcieTree | None, names: Sequence[str]) -> Derived[bool | None]:
+    """Return whether this host has NVSwitches to manage; None where it was not seen.
+
+    Up to H200 they are NVIDIA functions of class 0680. From B200 on they are on no PCI bus, and a ConnectX-7 that
+    reaches them bears a mark (Fabric Manager user guide). A guest whose host manages them has neither.
+    """
+    if tree is None:
+        return Derived(None, "the PCI bus was not seen")
+    if tree.nvswitches:
+        return Derived(True, f"{len(tree.nvswitches)} NVSwitches are on the PCI bus")
+    if not nvlink5(names):
+        return Derived(False, "no NVSwitch is on the PCI bus: these are cards, or the host of this guest manages them")
+    if any(d.switch_manager for d in tree.devices):
+        return Derived(True, "a ConnectX-7 manages the NVSwitches")
+    if not any(d.speed_max for d in tree.devices if not d.nvidia):  # as in what root gets of lspci
+        return Derived(None, "which ConnectX-7 manages NVSwitches is said by lspci (package pciutils), to root alone")
+    return Derived(False, "no ConnectX-7 manages NVSwitches: the host of this guest does")
 
 
 def not_ready(logs: Logs, results: CudaResults | None) -> tuple[Quote, ...]:

@@ -1,8 +1,8 @@
 """What the firewall should let in, the rules for it, and what stands open without it."""
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.derive import ranges
 from qops.derive.ranges import Interval, Network
@@ -18,8 +18,7 @@ ENGINES = ("vllm", "VLLM::", "sglang", "llama-server", "ollama", "tritonserver",
 BRIDGES = ("docker*", "br-*", "podman*", "cni-podman*")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the inventory wants of the firewall, checked."""
 
     ports: tuple[Interval, ...]  # closed to all but `allow`
@@ -37,8 +36,10 @@ def ruleset(wanted: Wanted) -> str:
     a container publishes and one that a program on the host listens on. A drop there is final: neither Docker, ufw
     nor firewalld can let the packet in again, and an accept here keeps none of them from dropping it.
     """
+    from hashlib import sha256  # loads OpenSSL, which the rule about a closed port does not need
+
     body = _body(wanted)
-    digest = hashlib.sha256(body.encode()).hexdigest()[:16]
+    digest = sha256(body.encode()).hexdigest()[:16]
     return (
         "# Written by the role firewall of qops: closes the ports of the API. Other tables are not touched.\n"
         "table inet qops\ndelete table inet qops\n"

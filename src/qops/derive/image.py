@@ -1,7 +1,8 @@
 """Whether an image that is wanted is on the host, and whether this host's driver runs what is in it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from qops.data.drivers import FULL_DRIVER, MINIMUM_BRANCH, release
 from qops.derive.gpu_target import runs_on
@@ -36,8 +37,7 @@ class Runs(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """`note` is what a person should know although it runs; both are clauses."""
 
     runs: Runs
@@ -76,6 +76,8 @@ def verdict(cuda: str, compat: tuple[Compat, ...], driver: str, hardware: Hardwa
     newer = next((one for one in compat if release(one.version) > host), None)
     if newer is None:
         return Verdict(Runs.NO, need)
+    if hardware is HardwareClass.UNKNOWN:
+        return Verdict(Runs.UNKNOWN, f"{need}; whether its GPUs take the compat libcuda {newer.version} is not known")
     if hardware is not HardwareClass.HGX:
         return Verdict(Runs.NO, f"{need}; its compat libcuda {newer.version} is for data centre GPUs alone (error 804)")
     if newer.drivers and host[0] not in newer.drivers:

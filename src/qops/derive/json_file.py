@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from qops.errors import UsageError
 
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a JSON object in a file says. `problem` says why it cannot be read, at `line`; then `values` is empty."""
 
     values: Values = field(default_factory=dict)

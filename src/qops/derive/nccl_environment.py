@@ -4,8 +4,9 @@ Facts: NVIDIA/nccl src/graph/paths.cc (P2P levels, how NVML's answer is used) an
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from qops.data import nccl as facts
 from qops.derive import p2p, platform
@@ -24,8 +25,7 @@ class Probed(StrEnum):
     FAILED = "hung, or gave wrong data"
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What was seen of a machine. `gpus` are those that the engine gets; None or "" where nobody said."""
 
     gpus: int
@@ -43,8 +43,7 @@ class Machine:
     adapters: tuple[str, ...] = ()  # RDMA devices of that network
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A variable or an engine's flag, and why. `value` is None where it is left out on purpose."""
 
     name: str
@@ -53,8 +52,7 @@ class Choice:
     quotes: tuple[Quote, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """The choices. `off` says that peer-to-peer must be off for everybody; `open` lists what would decide more."""
 
     variables: tuple[Choice, ...]

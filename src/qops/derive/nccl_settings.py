@@ -5,7 +5,8 @@ Facts: NVIDIA/nccl src/misc/param.cc, src/graph/paths.cc, src/misc/socket.cc, an
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.data import nccl as facts
 from qops.derive.p2p import number
@@ -36,8 +37,7 @@ _PER_RANK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One thing about one setting. `kind`: typo, no effect, legacy, conflict, unknown, version, prefix, differs."""
 
     kind: str

@@ -1,7 +1,8 @@
 """Which pairs of GPUs NCCL will connect how (P2P, shared memory, network), and why, before anything is started."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.data import nccl as facts
 from qops.data.messages import launch
@@ -15,8 +16,7 @@ from qops.evidence.text import Quote
 FAR = (Path.PHB, Path.NODE, Path.SYS)  # paths that lead through a processor
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """The P2P level in force, and why."""
 
     value: str
@@ -25,8 +25,7 @@ class Level:
     forced: bool = False  # somebody set it
 
 
-@dataclass(frozen=True, slots=True)
-class PairPlan:
+class PairPlan(Struct, frozen=True):
     """How NCCL connects two GPUs: `transport` is P2P, SHM or NET."""
 
     pair: Pair
@@ -34,8 +33,7 @@ class PairPlan:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A value that NCCL reads: from the environment of a process, or from what its log says is in force."""
 
     name: str

@@ -7,7 +7,8 @@ waiting in a collective 100 % busy, 0 % memory, 121 to 127 W of 700 W, flat; mat
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.evidence.gpu import Gpus, GpuSample, GpuSamples
 from qops.evidence.text import Quote
@@ -21,8 +22,7 @@ FLAT_MEMORY = 32 << 20  # bytes by which memory in use may move without being a 
 LOADED = 512 << 20  # bytes that must arrive in a row to be called a load
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A stretch of time in which one GPU did one thing. `seconds` long."""
 
     index: int

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from qops.evidence.gpu import Gpus
 from qops.evidence.nccl import NcclLog, Ras, RasAnswer, RasCommunicator, RasRank
@@ -24,8 +25,7 @@ _WORKER = re.compile(r"(?:VLLM::Worker|sglang::scheduler)((?:_[A-Z]{2,4}\d{1,4})
 _PART = re.compile(r"_([A-Z]{2,4})(\d{1,4})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One rank of a job, as far as it is known."""
 
     rank: int | None
@@ -40,8 +40,7 @@ class Member:
         return f"{name} ({rest})" if rest else name
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(Struct, frozen=True):
     """In one communicator, `behind` has issued fewer operations than `ahead`.
 
     `answers` is how many witnesses' answers say so, all alike; `seconds` the time between the first and the last.

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from qops.derive.service import GIB, Mount, Service
 
@@ -9,13 +11,15 @@ FOLDER = "/etc/qops/serve"
 UNITS = "/etc/systemd/system"
 MARGIN = 30  # seconds after the container engine should have killed it, until systemd does
 RESTART_AFTER = 10  # seconds: what the engine before held is free again
+_IDLE = 60  # seconds that a change waits for a moment without requests, at least
 INSIDE = "/run/qops-secret"  # where a container sees the secrets' file
-_ENGINE_HOME = "/var/lib/qops/engines"
+_ENGINE_HOMES = "/var/lib/qops/engines"
 # After these, where they are; whether the devices work is asked by ExecStartPre, since a unit's order does not tell.
-_AFTER = (
+AFTER = (
     "network-online.target", "docker.service", "nvidia-persistenced.service", "nvidia-fabricmanager.service",
     "nvidia-cdi-refresh.service",
 )  # fmt: skip
+_TEMPLATE = re.compile(r"--chat-template(=|$)")
 _PLAIN = re.compile(r"[\w@%+=:,./{}\[\]-]+", re.A)
 
 
@@ -44,15 +48,20 @@ def description_path(name: str) -> str:
     return f"{FOLDER}/{name}.json"
 
 
-def unit(service: Service) -> str:
-    """Return the text of the unit."""
+def engine_home(name: str) -> str:
+    """Return the folder on the host that is the engine's cache, and the home of a bare one."""
+    return f"{_ENGINE_HOMES}/{name}"
+
+
+def unit(service: Service, *, alone: bool = False) -> str:
+    """Return the text of the unit. `alone`: for a host without the role's programs, so without fail-safe and watch."""
     name = service.name
-    program = "/usr/local/sbin/qops-serve-start"
+    before, after = _alone(service) if alone else _by_programs(name)
     lines = [
-        "# Written by qops (role inference_service).",
+        f"# Written by qops ({'alone, without the programs of the ' if alone else ''}role inference_service).",
         "[Unit]",
-        f"Description=Inference service {name}: {service.model} on port {service.port}",
-        f"After={' '.join(_AFTER)}",
+        f"Description=Inference service {name}: {service.model.replace('%', '%%')} on port {service.port}",
+        f"After={' '.join(AFTER)}",
         "Wants=network-online.target",
         "StartLimitIntervalSec=0",
         "",
@@ -63,19 +72,18 @@ def unit(service: Service) -> str:
         lines += [
             *([f"User={service.user}"] if service.user != "root" else []),
             f"StateDirectory=qops/engines/{name}",
-            f"WorkingDirectory={_ENGINE_HOME}/{name}",
-            f"Environment=HOME={_ENGINE_HOME}/{name}",
+            f"WorkingDirectory={engine_home(name)}",
+            f"Environment=HOME={engine_home(name)}",
             f"EnvironmentFile={environment_path(name)}",
             *([f"EnvironmentFile={secret_path(name)}"] if service.secrets else []),
         ]
     else:
         lines.append(f"StateDirectory=qops/engines/{name}")
     lines += [
-        f"ExecCondition=+{program} begin {name}",
-        f"ExecStartPre=+{program} check {name}",
-        "ExecStart=" + " ".join(map(quoted, command(service))),
+        *before,
+        "ExecStart=" + " \\\n    ".join(" ".join(map(quoted, group)) for group in by_option(command(service))),
         *([] if service.runtime == "venv" else [f"ExecStop=-{_stop(service)}"]),
-        f"ExecStopPost=+{program} end {name}",
+        *after,
         "# vLLM ends with 0 when its engine dies, and with 2 when it does not know an option.",
         "Restart=always",
         f"RestartSec={RESTART_AFTER}",
@@ -84,7 +92,8 @@ def unit(service: Service) -> str:
         "TimeoutStartSec=infinity",
         "# Both engines can ignore SIGTERM for ever: while they hang, and while a client stays.",
         f"TimeoutStopSec={service.stop if service.runtime == 'venv' else service.stop + MARGIN}",
-        "KillMode=control-group",
+        "# SIGTERM is for the engine's first process: its children would end at once, and all requests with them.",
+        "KillMode=mixed",
         *(["LimitMEMLOCK=infinity", "LimitNOFILE=1048576"] if service.raises_limits else []),
         "TasksMax=infinity",
         "",
@@ -94,36 +103,88 @@ def unit(service: Service) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _by_programs(name: str) -> tuple[list[str], list[str]]:
+    """Return what the unit runs before and after its engine where the role's programs are."""
+    program = "/usr/local/sbin/qops-serve-start"
+    before = [f"ExecCondition=+{program} begin {name}", f"ExecStartPre=+{program} check {name}"]
+    return before, [f"ExecStopPost=+{program} end {name}"]
+
+
+def _alone(service: Service) -> tuple[list[str], list[str]]:
+    """Return the same without the role's programs: a container's name is made free, and the GPUs have to answer."""
+    remove = [] if service.runtime == "venv" else [f"-/usr/bin/{service.runtime} rm --force {_name(service)}"]
+    gpus = ",".join(map(str, service.gpus))
+    ask = f"/usr/bin/timeout 60 /usr/bin/nvidia-smi --id={gpus} --query-gpu=uuid --format=csv,noheader"
+    before = [*remove, *([ask] if gpus else [])]
+    return [f"ExecStartPre={one}" for one in before], [f"ExecStopPost={one}" for one in remove]
+
+
 def command(service: Service) -> tuple[str, ...]:
     """Return the words that systemd runs."""
     if service.runtime == "venv":
         return service.words
-    name, runtime = service.name, service.runtime
-    found = [f"/usr/bin/{runtime}", "run", "--rm", f"--name={container_name(name)}", "--pull=never", "--init"]
+    found = [f"/usr/bin/{service.runtime}", "run", "--rm", f"--name={_name(service)}", "--pull=never", "--init"]
     # systemd alone restarts: docker would not, after a stop by hand.
-    found += ["--cgroups=split", "--replace"] if runtime == "podman" else ["--restart=no"]
+    found += ["--cgroups=split", "--replace"] if service.runtime == "podman" else ["--restart=no"]
+    found += [f"--env-file={environment_path(service.name)}"]
+    return (*found, *container(service))
+
+
+def container(service: Service) -> tuple[str, ...]:
+    """Return what follows the name and the environment in each `docker run`: devices, limits, image and command."""
+    found: list[str] = []
     if service.gpus and service.gpus_by == "cdi":
-        found += [f"--device=nvidia.com/gpu={gpu}" for gpu in (("all",) if service.all_gpus else service.gpus)]
+        found += [f"--device={device}" for device in devices(service)]
     elif service.gpus:
-        devices = ",".join(map(str, service.gpus))
-        found.append("--gpus=all" if service.all_gpus else f'--gpus="device={devices}"')
+        numbers = ",".join(map(str, service.gpus))
+        found.append("--gpus=all" if service.all_gpus else f'--gpus="device={numbers}"')
     found.append(f"--shm-size={service.shared_memory // GIB}g")
     if service.raises_limits:
         found += [f"--ulimit={limit}={value}" for limit, value in service.limits]
     found += [f"--cap-add={one}" for one in service.capabilities]
+    found += [f"--publish={published(service)}", *("=".join(mount.words) for mount in mounts(service))]
+    program, words = entry(service)
+    return (*found, *([f"--entrypoint={program}"] if program else []), service.image, *words)
+
+
+def devices(service: Service) -> tuple[str, ...]:
+    """Return the names of the service's GPUs in CDI."""
+    return tuple(f"nvidia.com/gpu={gpu}" for gpu in (("all",) if service.all_gpus else service.gpus))
+
+
+def published(service: Service) -> str:
+    """Return the address and the ports as docker and podman publish them."""
     listen = f"[{service.address}]" if ":" in service.address else service.address
-    found += [f"--publish={listen}:{service.port}:{service.port}", f"--env-file={environment_path(name)}"]
-    mounts = (*service.mounts, Mount(f"{_ENGINE_HOME}/{name}", "/root/.cache", writable=True))
-    found += ["=".join(mount.words) for mount in mounts]
-    if not service.secrets:
-        # The program of a whole command, whatever the image's entry point is; options alone are for that.
-        whole = service.words and not service.words[0].startswith("-")
-        program, rest = (service.words[0], service.words[1:]) if whole else ("", service.words)
-        return (*found, *([f"--entrypoint={program}"] if whole else []), service.image, *rest)
-    # Not by --env-file: `docker inspect` would show them.
-    script = f'set -a; . {INSIDE}; set +a; exec "$@"'
-    mounted = ["=".join(Mount(secret_path(name), INSIDE).words), "--entrypoint=/bin/sh"]
-    return (*found, *mounted, service.image, "-c", script, "sh", *service.words)
+    return f"{listen}:{service.port}:{service.port}"
+
+
+def mounts(service: Service) -> tuple[Mount, ...]:
+    """Return what the container sees of the host: the service's own, its engine's cache, and the secrets' file."""
+    secret = [Mount(secret_path(service.name), INSIDE)] if service.secrets else []
+    return (*service.mounts, Mount(engine_home(service.name), "/root/.cache", writable=True), *secret)
+
+
+def entry(service: Service) -> tuple[str, tuple[str, ...]]:
+    """Return the container's program, "" for its image's own, and the program's arguments."""
+    if service.secrets:
+        # Not by --env-file: `docker inspect` would show them.
+        script = f'set -a; . {INSIDE}; set +a; exec "$@"'
+        return "/bin/sh", ("-c", script, "sh", *service.words)
+    # The program of a whole command, whatever the image's entry point is; options alone are for that.
+    whole = service.words and not service.words[0].startswith("-")
+    return (service.words[0], service.words[1:]) if whole else ("", service.words)
+
+
+def by_option(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command in lines for a reader: an option with its values in each."""
+    group: list[str] = []
+    for word in words:
+        if word.startswith("--") and group:
+            yield tuple(group)
+            group = []
+        group.append(word)
+    if group:
+        yield tuple(group)
 
 
 def environment(service: Service) -> str:
@@ -132,7 +193,7 @@ def environment(service: Service) -> str:
     if service.runtime == "venv" and service.gpus and not service.all_gpus:
         # nvidia-smi counts in the order of the bus, CUDA does not by itself.
         values |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, service.gpus))}
-    head = "# Written by qops (role inference_service). Secrets are in the file beside it.\n"
+    head = "# Written by qops. Secrets are in the file beside it.\n"
     quote = _double if service.runtime == "venv" else str
     return head + "".join(f"{name}={quote(value)}\n" for name, value in values.items())
 
@@ -153,14 +214,34 @@ def description(service: Service) -> str:
         "gpus_by": service.gpus_by,
         "secret": secrets[0] if secrets else "",
         "key": service.key,
-        "files": [unit_path(name), environment_path(name), *secrets],
+        "files": [unit_path(name), environment_path(name), *templates(service), *secrets],
         "state": f"/var/lib/qops/serve/{name}",
         "run": f"/run/qops/serve/{name}",
         "fail_safe": service.fail_safe,
         "token_seconds": service.token_seconds,
         "load_seconds": service.load_seconds,
+        "image": service.image,
+        "needs": needs(service),
+        "idle_seconds": max(_IDLE, service.stop - MARGIN),
+        "smoke": list(service.smoke),
+        "keep": service.keep,
     }
     return json.dumps(said, indent=1) + "\n"
+
+
+def needs(service: Service) -> list[str]:
+    """Return the programs and folders of the host without which the service cannot start."""
+    program = [service.words[0]] if service.runtime == "venv" and service.words[0].startswith("/") else []
+    return [*program, *(mount.source for mount in service.mounts)]
+
+
+def templates(service: Service) -> list[str]:
+    """Return the host's file of the chat template that the command names: a change of it is one of the service."""
+    given = [word.partition("=")[2] or after for word, after in pairwise((*service.words, "")) if _TEMPLATE.match(word)]
+    path = given[-1] if given else ""
+    if service.runtime == "venv":
+        return [path] if path.startswith("/") else []
+    return [mount.source for mount in service.mounts if path and mount.target == path]
 
 
 def container_name(name: str) -> str:
@@ -173,11 +254,16 @@ def quoted(word: str) -> str:
     text = word.replace("%", "%%").replace("$", "$$")
     if _PLAIN.fullmatch(text.replace("$", "")) and text:
         return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")  # an escape in both kinds of quotes
+    return f"'{text}'" if "'" not in text else '"' + text.replace('"', '\\"') + '"'
 
 
 def _stop(service: Service) -> str:
-    return f"/usr/bin/{service.runtime} stop --time={service.stop} {container_name(service.name)}"
+    return f"/usr/bin/{service.runtime} stop --time={service.stop} {_name(service)}"
+
+
+def _name(service: Service) -> str:
+    return container_name(service.name)
 
 
 def _double(value: str) -> str:

@@ -1,6 +1,6 @@
 """Whether an engine makes progress, from two scrapes of its metrics or more. `/health` does not tell."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.engine import EngineMetrics, MetricsSample
 from qops.evidence.text import Quote
@@ -13,8 +13,7 @@ WAITING = ("vllm:num_requests_waiting", "sglang:num_queue_reqs")
 MIN_SECONDS = 8.0  # a long prefill of one request can take seconds without a token
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(Struct, frozen=True):
     """What one engine did between the first and the last scrape. `seconds` between them."""
 
     port: int | None

@@ -1,7 +1,8 @@
 """One setting of a host: as it should be, as it is, and why. What every role's plan is made of."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class State(StrEnum):
@@ -14,8 +15,7 @@ class State(StrEnum):
     UNSEEN = "unseen"  # the host did not say: nothing is known
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting. `current` is "" where it was not seen, `path` may be a pattern for several files."""
 
     key: str

@@ -3,7 +3,7 @@
 No sign here names a cause. A rule that blames a platform needs the stall and the platform's fault.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.data.messages import engine as engine_messages
 from qops.data.messages import launch
@@ -19,8 +19,7 @@ from qops.evidence.text import Quote
 from qops.evidence.torch import TorchLog
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """One sign of a stall. `kind`: samples, moment, stated, watchdog, engine, tests, silence."""
 
     kind: str
@@ -49,8 +48,11 @@ def signs(
         watts = f" at {spun[0].power:.0f} W" if spun[0].power is not None else ""
         text = f"{len(spun)} GPUs ran at {spun[0].utilization} % for {spun[0].seconds:.0f} s and moved no memory{watts}"
         found.append(Sign("samples", text, spun[0].quotes[0]))
-    if torch and torch.timeouts:
-        found.append(Sign("watchdog", "a collective timed out", torch.timeouts[0].quote))
+    # People paste the watchdog's line without the rank that stands before it; PyTorch's own parser needs that.
+    expired = logs.first(torch_messages.WATCHDOG_TIMEOUT) if logs else None
+    timed_out = torch.timeouts[0].quote if torch and torch.timeouts else expired.quote if expired else None
+    if timed_out:
+        found.append(Sign("watchdog", "a collective timed out", timed_out))
     waiting = logs.first(engine_messages.SHM_BROADCAST) if logs else None
     if waiting:
         found.append(Sign("engine", "the engine waits for a worker", waiting.quote))

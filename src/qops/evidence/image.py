@@ -32,6 +32,22 @@ class Look(Struct, frozen=True):
 
     compat: tuple[Compat, ...] = ()
     kernels: dict[str, tuple[str, ...]] = {}
+    packages: dict[str, str] = {}  # versions: "torch", "vllm", "nccl", …
+    drivers: dict[str, str] = {}  # libcuda files of a driver that was installed in it, by path: "580.95.05"
+    stubs: tuple[str, ...] = ()  # link-time stubs of libcuda under the name that programs load
+
+
+class Candidate(Struct, frozen=True):
+    """An image, or an unpacked one, that somebody means to run and has not started."""
+
+    name: str
+    quote: Quote
+    cuda: str = ""  # "13.0.1"; "": it names none
+    requires: str = ""  # NVIDIA_REQUIRE_CUDA of its environment
+    architecture: str = ""  # "amd64"; "": not said
+    loader: tuple[str, ...] = ()  # folders of compat or stub libraries that its loader is told of
+    look: Look = Look()
+    others: tuple[str, ...] = ()  # images of known recipes for these GPUs
 
 
 class KeptImage(Struct, frozen=True):

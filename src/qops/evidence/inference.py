@@ -22,6 +22,7 @@ class InferenceService(Struct, frozen=True):
     watched: bool = False  # its timer runs
     stale: bool = False  # systemd has an older unit in mind than the disk
     secret_changed: bool = False  # since it was started
+    moved: tuple[str, ...] = ()  # what else differs since then: "image NAME from ID to ID", the path of a template
     on_disk: dict[str, str] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     incident: str = ""  # the newest folder of what a hung engine looked like

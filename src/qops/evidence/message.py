@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from msgspec import Struct, field
@@ -10,8 +9,7 @@ from msgspec import Struct, field
 from qops.evidence.text import Quote
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True, dict=True):
     """A line that some program prints when something happens.
 
     `pattern` is searched in each single line that holds one of `literals` (compared without regard to case);

@@ -25,6 +25,7 @@ class PcieDevice(Struct, frozen=True):
     link_quote: Quote | None = None
     driver: str = ""
     numa: int | None = None
+    switch_manager: bool | None = None  # a ConnectX-7 by which NVLink 5 switches are managed; None: no such mark
 
 
 class PcieTree(Struct, frozen=True):
@@ -36,6 +37,11 @@ class PcieTree(Struct, frozen=True):
     def gpus(self) -> tuple[PcieDevice, ...]:
         """The NVIDIA display and 3D controllers."""
         return tuple(d for d in self.devices if d.nvidia and ("3D" in d.kind or "VGA" in d.kind or "Display" in d.kind))
+
+    @property
+    def nvswitches(self) -> tuple[PcieDevice, ...]:
+        """The NVSwitches up to H200; those of B200 and later are no PCI functions."""
+        return tuple(d for d in self.devices if d.nvidia and d.kind == "Bridge")
 
     def above(self, device: PcieDevice) -> tuple[PcieDevice, ...]:
         """Return the bridges between `device` and its root complex, nearest last."""

@@ -1,5 +1,8 @@
 """One module per source of evidence: what is asked, and a total parser for the answer."""
 
+from functools import cache
+
+from qops.evidence.text import Text
 from qops.probes import (
     boot_loader,
     cdi,
@@ -45,6 +48,7 @@ from qops.probes import (
     packages,
     pcie,
     pcie_control,
+    peer_probe,
     peer_rates,
     processes,
     ras,
@@ -58,6 +62,7 @@ from qops.probes import (
     torch_log,
 )
 from qops.probes.base import Probe
+from qops.probes.scan import automaton
 
 ALL: tuple[Probe, ...] = (
     messages.PROBE,
@@ -65,6 +70,7 @@ ALL: tuple[Probe, ...] = (
     gpu_samples.PROBE,
     topology.PROBE,
     p2p.PROBE,
+    peer_probe.PROBE,
     peer_rates.PROBE,
     driver.PROBE,
     driver_params.PROBE,
@@ -118,6 +124,19 @@ ALL: tuple[Probe, ...] = (
 )
 
 
+@cache
 def literals() -> tuple[str, ...]:
     """Return what a line of a very large file must hold to be of use to any parser."""
     return tuple(dict.fromkeys(literal.lower() for probe in ALL for literal in probe.literals))
+
+
+@cache
+def _probes_by_literal() -> tuple[frozenset[str], ...]:
+    wanted = [(probe.name, {literal.lower() for literal in probe.literals}) for probe in ALL]
+    return tuple(frozenset(name for name, own in wanted if literal in own) for literal in literals())
+
+
+def called(text: Text) -> frozenset[str]:
+    """Return the names of the probes that have a literal in `text`."""
+    found = {index for index, _ in automaton(literals())("\n".join(text.lines).lower().encode())}
+    return frozenset().union(*(_probes_by_literal()[index] for index in found))

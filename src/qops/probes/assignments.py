@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.probes.pattern import lazy
 
@@ -49,8 +50,7 @@ _COMMAND = lazy(
 _SIGNS = ("=", "name:", "ENV ", "setenv", "-genv")
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """A variable that a line sets. `kind` says how: "shell", "container", "unit", "image", "job"."""
 
     name: str

@@ -1,14 +1,15 @@
 """What a probe is: questions for a host, and a total parser for the answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from qops.evidence.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command to run on the host. It must only read. `timeout` in seconds.
 
     `samples` gives the seconds after the start of the collection at which it is asked; more than one makes a
@@ -25,8 +26,7 @@ class Command:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A file to read on the host. `binary` keeps its bytes."""
 
     path: str
@@ -38,8 +38,7 @@ class Read:
 Ask = Command | Read
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One source of evidence.
 
     `parse` gets every text that is this probe's: the answers to `asks`, and loose texts that `recognise` claims.
@@ -53,6 +52,8 @@ class Probe:
     asks: tuple[Ask, ...] = ()
     families: tuple[str, ...] = ("nccl", "cuda", "host", "serve")
     literals: tuple[str, ...] = ()  # what a line of a very large file must hold to be of use to `parse`
+    shares: tuple[str, ...] = ()  # the probes whose answers are of use to this one, also without its literals
+    every: bool = False  # all texts are
 
     def once(self) -> "Probe":
         """Return the probe with each question put once, and without those for which a hang is needed."""

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from qops.evidence.readiness import Clock
 from qops.evidence.text import Text

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
@@ -20,8 +21,7 @@ _STRONG = lazy(
 )
 
 
-@dataclass(slots=True)
-class _Service:
+class _Service(Struct):
     name: str
     indent: int
     quote: Quote

@@ -1,7 +1,8 @@
 """Whether the host reaches mirrors, registries and the hub, over IPv4 and IPv6 apart."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from qops.evidence.readiness import Contact, Contacts
 from qops.evidence.text import Text

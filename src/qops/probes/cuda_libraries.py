@@ -1,8 +1,8 @@
 """The libcuda, NCCL and NVML files of a machine, and which libcuda the loader takes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from qops.evidence.process import CudaLibraries, CudaLibrary
@@ -57,8 +57,7 @@ _VERSION = lazy(r"\.so\.([0-9]{1,5}\.[0-9]{1,5}(?:\.[0-9]{1,5})?)$")
 _DRIVER_NAME = "libcuda.so.1"
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     libraries: dict[str, CudaLibrary] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cache: list[tuple[str, str]] = field(default_factory=list)
@@ -196,6 +195,7 @@ def _versioned(library: CudaLibrary, seen: _Seen) -> CudaLibrary:
 PROBE = Probe(
     name="cuda_libraries",
     makes=CudaLibraries,
+    shares=("processes",),  # the libraries that each has loaded
     parse=parse,
     recognise=recognise,
     asks=(

@@ -3,7 +3,8 @@
 import json
 import re
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.probes.pattern import lazy
 
@@ -15,8 +16,7 @@ _NCCL = re.compile(rb"NCCL version ([0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3})(\+cuda[0
 _JSON = lazy(r"\{[^{}]{0,4000}\}")
 
 
-@dataclass(frozen=True, slots=True)
-class CompatNote:
+class CompatNote(Struct, frozen=True):
     """The note `.note.cuda.fwd_compatibility`: the kernel drivers (majors) on which a compat libcuda may run.
 
     NVIDIA's container toolkit reads it to decide whether to use the library (cmd/nvidia-cdi-hook/cudacompat).

@@ -6,7 +6,8 @@ distributed/device_communicators/pynccl.py; sglang srt/entrypoints/{engine,http_
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.evidence.engine import EngineLog, EngineLogs
 from qops.evidence.text import Quote, Text
@@ -49,8 +50,7 @@ _VLLM_SIGNS = (
 _SGLANG_SIGNS = (_SGLANG_READY, "server_args=")
 
 
-@dataclass
-class _Engine:
+class _Engine(Struct):
     name: str
     first: Quote | None = None
     version: str = ""

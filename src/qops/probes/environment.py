@@ -61,6 +61,7 @@ def _owners(text: Text) -> list[str]:
 PROBE = Probe(
     name="environment",
     makes=Environment,
+    shares=("cuda_libraries",),  # it asks for LD_LIBRARY_PATH
     parse=parse,
     recognise=recognise,
     asks=(

@@ -24,14 +24,14 @@ _FIELDS = ("utilization", "memory_utilization", "power", "memory_used", "sm_cloc
 
 _ABOUT = r"\s*[:=]?\s*(?:~|≈|about|approx(?:imately|\.)?|around|at)?\s*"
 _PROSE = {
-    "utilization": re.compile(rf"\bGPU[- ]?util(?:i[sz]ation)?\b{_ABOUT}([0-9]{{1,3}}) ?%", re.IGNORECASE | re.ASCII),
-    "memory_utilization": re.compile(
+    "utilization": lazy(rf"\bGPU[- ]?util(?:i[sz]ation)?\b{_ABOUT}([0-9]{{1,3}}) ?%", re.IGNORECASE | re.ASCII),
+    "memory_utilization": lazy(
         rf"\bmem(?:ory)?[- ]?util(?:i[sz]ation)?\b{_ABOUT}([0-9]{{1,3}}) ?%", re.IGNORECASE | re.ASCII
     ),
-    "power": re.compile(
+    "power": lazy(
         rf"\bpower(?: draw| usage)?\b{_ABOUT}([0-9]{{1,4}}(?:\.[0-9]{{1,2}})?) ?W\b", re.IGNORECASE | re.ASCII
     ),
-    "memory_used": re.compile(
+    "memory_used": lazy(
         rf"\bmemory(?: used| usage)?\b{_ABOUT}([0-9]{{1,7}}(?:\.[0-9]{{1,2}})? ?[MG]i?B)\b", re.IGNORECASE | re.ASCII
     ),
 }
@@ -167,6 +167,7 @@ def recognise(text: Text) -> bool:
 PROBE = Probe(
     name="gpu_samples",
     makes=GpuSamples,
+    shares=("gpus",),  # one moment, where no series was had
     parse=parse,
     recognise=recognise,
     asks=(

@@ -104,7 +104,7 @@ def _images(text: Text, head: int) -> Images:
         images=tuple(images),
         wanted=tuple(wanted),
         kept={name: _kept(rows) for name, rows in _mapping(record.get("names")).items()},
-        looked={local: _look(look) for local, look in _mapping(record.get("looks")).items()},
+        looked={local: look(said) for local, said in _mapping(record.get("looks")).items()},
         quote=text.quote(head),
     )
 
@@ -138,14 +138,21 @@ def _kept(rows: object) -> tuple[KeptImage, ...]:
     )
 
 
-def _look(said: object) -> Look:
+def look(said: object) -> Look:
+    """Return what image_files.together said of an image, as evidence; what is not as it should be is left out."""
     compat = []
     for one in _list(_mapping(said).get("compat")):
         about = _mapping(one)
         note = elf.note_from_json(str(about.get("note", "")))
         compat.append(Compat(str(about.get("path", "")), str(about.get("version", "")), note.drivers if note else ()))
     kernels = _mapping(_mapping(said).get("kernels"))
-    return Look(tuple(compat), {name: tuple(map(str, _list(targets))) for name, targets in kernels.items()})
+    return Look(
+        tuple(compat),
+        {name: tuple(map(str, _list(targets))) for name, targets in kernels.items()},
+        {name: str(version) for name, version in _mapping(_mapping(said).get("packages")).items()},
+        {path: str(version) for path, version in _mapping(_mapping(said).get("drivers")).items()},
+        tuple(map(str, _list(_mapping(said).get("stubs")))),
+    )
 
 
 def _object(text: str) -> dict[str, Any]:

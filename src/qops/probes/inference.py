@@ -29,6 +29,16 @@ for f in {FOLDER}/*.json; do
     secret=$(sed -n 's/ .*\\.secret$//p' $run/started)
     now=$(sha256sum {FOLDER}/$n.secret 2>/dev/null); now=${{now%% *}}
     [ "${{secret:--}}" = "${{now:--}}" ] || echo 'secret: changed'
+    while read -r sum p; do
+      case $p in "/etc/systemd/system/$u"|{FOLDER}/$n.*) continue ;; esac
+      now=$(sha256sum "$p" 2>/dev/null)
+      [ "${{now%% *}}" = "$sum" ] || echo "moved: $p"
+    done <$run/started
+  fi
+  if [ -r $run/image ]; then
+    read -r id runtime image <$run/image
+    now=$(timeout 10 "$runtime" image inspect --format '{{{{.Id}}}}' "$image" 2>/dev/null)
+    [ -z "$now" ] || [ "$now" = "$id" ] || echo "moved: image $image from $id to $now"
   fi
   [ -r $run/ready ] && echo "ready: $(cat $run/ready)"
   [ -r $run/held ] && echo "held: $(head -n 1 $run/held)"
@@ -41,6 +51,7 @@ _SERVICE = lazy(r"service: ([a-z0-9][a-z0-9-]{0,40})\s*$")
 _PAIR = lazy(r"([A-Za-z]{1,40})=([\w.-]{0,100})\s*$")
 _FILE = lazy(r"(disk|started): ([0-9a-f]{64}|-) {1,2}(/\S{1,300})\s*$")
 _WORD = lazy(r"(secret|ready|held|failures|incident): (.{1,1000}?)\s*$")
+_MOVED = lazy(r"moved: (\S.{0,1000}?)\s*$")
 _NUMBER = lazy(r"[0-9]{1,9}")
 
 
@@ -72,11 +83,14 @@ def _service(text: Text, start: int, end: int) -> InferenceService:
     shown: dict[str, str] = {}
     files: dict[str, dict[str, str]] = {"disk": {}, "started": {}}
     words: dict[str, str] = {}
+    moved: list[str] = []
     for line in text.lines[start + 1 : end]:
         if pair := _PAIR.match(line):
             shown[pair[1]] = pair[2]
         elif file := _FILE.match(line):
             files[file[1]][file[3]] = file[2]
+        elif other := _MOVED.match(line):
+            moved.append(other[1])
         elif word := _WORD.match(line):
             words[word[1]] = word[2]
     found: dict[str, Any] = {
@@ -95,6 +109,7 @@ def _service(text: Text, start: int, end: int) -> InferenceService:
         held=words.get("held", ""),
         watched=shown.get("timer") == "active",
         stale=shown.get("NeedDaemonReload") == "yes",
+        moved=tuple(moved),
         secret_changed=words.get("secret") == "changed",
         on_disk=files["disk"],
         started=files["started"],

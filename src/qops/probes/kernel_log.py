@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.kernel import AerError, KernelLog, OomKill, Xid
 from qops.evidence.text import Quote, Text
@@ -61,8 +62,7 @@ _SIGNS = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What one text says; the first element of each pair tells equal lines of dmesg and journal."""
 
     xids: list[Xid] = field(default_factory=list)

@@ -99,4 +99,5 @@ PROBE = Probe(
     parse=parse,
     recognise=lambda text: bool(text.lines),
     literals=tuple(literal for message in ALL for literal in message.literals),
+    every=True,
 )

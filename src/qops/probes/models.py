@@ -5,8 +5,9 @@ No content is read: that takes minutes. `qops-model verify` on the host reads al
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from qops.evidence.model import Models, Overlay, StoredModel
 from qops.evidence.text import Quote, Text
@@ -44,8 +45,7 @@ _FILE = lazy(r"file ([0-9]{1,18}) ([0-9.]{1,40}) ([0-9.]{1,40}) (.{1,1000})$")
 _NUMBER = lazy(r"(free|arrived|broken) ([0-9]{1,18})\s*$")
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """What was printed of one folder. Times in nanoseconds since 1970."""
 
     path: str

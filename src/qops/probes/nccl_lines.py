@@ -9,8 +9,9 @@ in parentheses (2.30) of a warning.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from qops.probes.pattern import lazy
 
@@ -57,8 +58,7 @@ RAS = lazy(r"^\s*RAS ", re.ASCII)
 BARE = (" via ", "Init START", "Init COMPLETE", "set by environment to", "Connected all ", "nRanks ", "opCount ")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One message. `level` is "" when its prefix was cut off."""
 
     level: str

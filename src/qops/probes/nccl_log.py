@@ -3,9 +3,9 @@
 import re
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from qops.evidence.nccl import NcclCall, NcclChannel, NcclLog, NcclRank, NcclSetting, NcclWarning
@@ -48,8 +48,7 @@ class _Ends(Generic[K, V]):
         return (*self._first.items(), *self._latest.items())
 
 
-@dataclass(slots=True)
-class _Channel:
+class _Channel(Struct):
     quote: Quote
     count: int = 1
 
@@ -58,8 +57,7 @@ class _Channel:
 _Call = tuple[re.Match[str], Text, int]
 
 
-@dataclass
-class _State:
+class _State(Struct):
     """What was read so far. All texts add to it."""
 
     versions: dict[str, None] = field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from qops.evidence.network import Gid, Interface, Network
@@ -46,8 +46,7 @@ CLUE = lazy(
 )
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What was found so far, in the order in which it was said."""
 
     interfaces: dict[str, Interface] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Who configures a host's network, and the files that qops keeps there for RDMA."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.network import NetworkConfig, NetworkFile
 from qops.evidence.text import Quote, Text
@@ -51,8 +52,7 @@ def parse(texts: Sequence[Text]) -> NetworkConfig | None:
     return None
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     path: str
     ours: bool = False
     interface: str = ""

@@ -24,6 +24,7 @@ _STATUS_SPACED = lazy(r"\bLnkSta:\s+Speed ([^,]{1,30}), Width x([0-9]{1,2})", re
 _SPEED = lazy(r"([0-9]{1,3}(?:\.[0-9]{1,2})?) ?GT/s", re.ASCII)
 _ACS = lazy(r"\bACSCtl:\s*((?:[A-Z][A-Za-z]{2,20}[+-][\s,]*){1,10})", re.ASCII)
 _DRIVER = lazy(r"\bKernel driver in use: ([\w-]{1,60})", re.ASCII)
+_SWITCH_MANAGER = "SMDL=SW_MNG"  # in the vital product data of a ConnectX-7, which root alone sees
 _NUMA = lazy(r"\bNUMA node: ([0-9]{1,4})\b", re.ASCII)
 # As `echo $d $(cat $d/class $d/device $d/current_link_speed $d/current_link_width $d/max_link_speed
 # $d/max_link_width $d/numa_node)` prints it for NVIDIA's functions.
@@ -45,7 +46,7 @@ _CLASSES = {
 }
 # Words of the class names in pci.ids; a log line that begins with 12:34.5 is no device.
 _CLASS = re.compile(
-    r"bridge|controller|[Dd]evice|accelerator|[Cc]o-processor|[Mm]emory|peripheral|IOMMU|SMBus|[Cc]lass|"
+    r"[Bb]ridge|controller|[Dd]evice|accelerator|[Cc]o-processor|[Mm]emory|peripheral|IOMMU|SMBus|[Cc]lass|"
     r"Instrumentation|counters|PIC|[0-9a-f]{4}"
 )
 # What `_SYSFS` reads, for NVIDIA's functions. QOPS_ROOT shows another machine's /sys in place of this one's.
@@ -146,6 +147,8 @@ def _detail(text: Text, index: int, line: str) -> dict[str, Any]:
         buses = _BUSES.search(line)
         if buses:
             return {"secondary": int(buses[1], 16), "subordinate": int(buses[2], 16)}
+    elif _SWITCH_MANAGER in line:
+        return {"switch_manager": True}
     elif "Kernel driver" in line:
         driver = _DRIVER.search(line)
         if driver:

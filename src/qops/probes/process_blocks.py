@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.process import Process
 from qops.evidence.text import Quote, Text
@@ -26,8 +27,7 @@ _MAPPED = lazy(r"/proc/([0-9]{1,10})/maps:(/.{1,400})$")
 _NUMBER = lazy(r"[0-9]{1,18}$")
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     quote: Quote
     pid: int | None = None
     headed: bool = False  # by "== pid N"
@@ -42,8 +42,7 @@ class _Block:
     children: list[tuple[int, str]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """The family tree that an answer gives once for all of its processes."""
 
     parent: dict[int, int] = field(default_factory=dict)
@@ -59,8 +58,7 @@ class _Tree:
         return found
 
 
-@dataclass(slots=True)
-class Details:
+class Details(Struct):
     """Command lines and mapped libraries, which are asked apart from the states."""
 
     command: dict[int, str] = field(default_factory=dict)

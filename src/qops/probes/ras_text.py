@@ -5,7 +5,8 @@ unnamed ones are filled in when only one such number is given. Wording: NVIDIA/n
 """
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.nccl import RasAnswer, RasCommunicator, RasRank
 from qops.evidence.text import Quote
@@ -35,8 +36,7 @@ _DIFFERENT = lazy(r"ommunicator ranks have different (?P<what>\w{1,40})(?P<count
 _PROCESS = lazy(r"\bProcess (?P<pid>\d{1,10}) on node (?P<host>\S{1,100}) managing GPU", re.ASCII)
 
 
-@dataclass
-class _Rank:
+class _Rank(Struct):
     quote: Quote
     operations: dict[str, int] = field(default_factory=dict)
     pid: int | None = None
@@ -47,8 +47,7 @@ class _Rank:
     error: str = ""
 
 
-@dataclass
-class _Communicator:
+class _Communicator(Struct):
     quote: Quote
     size: int | None = None
     status: str = ""
@@ -57,8 +56,7 @@ class _Communicator:
     ranks: dict[int, _Rank] = field(default_factory=dict)
 
 
-@dataclass
-class _Count:
+class _Count(Struct):
     state: re.Match[str]
     quote: Quote
     named: int = 0  # how many of these ranks are named below

@@ -1,6 +1,6 @@
 """Stacks of Python processes, as py-spy dumps them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from qops.evidence.text import Quote, Text
 from qops.probes.pattern import lazy
@@ -12,8 +12,7 @@ _FRAME = lazy(r"\s+(\S.{0,300}?) \(([^()]{1,400})\)\s*$")
 _ADDRESS = lazy(r"0x[0-9a-fA-F]+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The stack of a process's main thread (or its first), innermost first; frames without a name are left out."""
 
     pid: int

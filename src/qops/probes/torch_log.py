@@ -6,7 +6,8 @@ torch/distributed/elastic/multiprocessing/{api,errors/__init__}.py.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from qops.evidence.text import Quote, Text
 from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkerExit, WorkState
@@ -41,8 +42,7 @@ _OTHERS = lazy(r"^\s*(?:\S{1,80}:? ?\|? )?(?:Failures:|={20,})\s*$", re.ASCII)
 _WORDS = ("Watchdog caught collective", "enqueued work: ", "enqueued NCCL work: ", "local_rank: ")
 
 
-@dataclass
-class _State:
+class _State(Struct):
     timeouts: dict[tuple[int, int | None, str], WatchdogTimeout] = field(default_factory=dict)
     work: dict[tuple[int, str, int, int], WorkState] = field(default_factory=dict)
     exits: dict[tuple[int, int], WorkerExit] = field(default_factory=dict)  # by pid and code

@@ -47,3 +47,17 @@ def test_look_alike_word_in_prose() -> None:
 
 def test_nothing_seen_gives_no_finding() -> None:
     assert not outcomes(xid_event, {})
+
+
+def test_the_vendors_action_and_what_its_table_leaves_out() -> None:
+    log = "NVRM: Xid (PCI:0000:01:00): 62, pid=7, name=python3, 0000(0000) 00000000\n"
+    gpus = "index, name, memory.used [MiB]\n0, NVIDIA GeForce RTX 5090, 10 MiB\n"
+    (found,) = outcomes(xid_event, {"dmesg.txt": log, "nvidia-smi.csv": gpus}) or ()
+    assert "the vendor says: reset the GPU" in found.message
+    assert "leaves out NVIDIA GeForce RTX 5090" in found.message
+
+
+def test_a_code_of_a_switch_is_said_with_its_part() -> None:
+    log = "nvidia-nvswitch0: SXid (PCI:0000:a1:00.0): 23008, Non-fatal, Tile 2\n"
+    (found,) = outcomes(xid_event, {"dmesg.txt": log}) or ()
+    assert found.message == "SXid 23008: crossbar"

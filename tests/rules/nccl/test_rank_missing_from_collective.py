@@ -50,7 +50,7 @@ def test_without_ras_the_idle_gpu_names_the_process_and_its_environment_the_rank
     values = (readings(WAITING, IDLE), machine(), processes("R", "S"), environment, Ras(()))
     (one,) = found(rule, NO_LOGS, *values)
     assert one.subject == "rank 1 (pid 4102, GPU 1)"
-    assert one.confidence is Confidence.LIKELY
+    assert one.confidence is Confidence.POSSIBLE  # it may only be late each time
 
 
 def test_without_ras_a_busy_machine_is_left_alone() -> None:

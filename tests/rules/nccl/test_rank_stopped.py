@@ -1,6 +1,7 @@
 from judging import found, judged
-from scenes import IDLE, WAITING, answer, machine, processes, quote, ras, readings
+from scenes import IDLE, PIDS, WAITING, answer, machine, processes, quote, ras, readings
 
+from qops.evidence.nccl import Ras, RasAnswer, RasCommunicator, RasRank
 from qops.evidence.process import Process, Processes
 from qops.evidence.torch import TorchLog, WorkerExit
 from qops.rule import Confidence
@@ -44,3 +45,36 @@ def test_an_engines_worker_is_named_by_its_title_where_nothing_else_tells_its_ra
     )
     (one,) = found(rule, Processes(seen))
     assert (one.subject, one.confidence) == ("rank 1 (pid 72)", Confidence.CERTAIN)
+
+
+def _missing(*, host: str = "n1", pid: int = 4102) -> Ras:
+    ranks = (
+        RasRank(0, quote("Rank 0"), PIDS[0], 0, "n1", "RUNNING", (("AllReduce", 2),)),
+        RasRank(1, quote("Rank 1 -- GPU 1 managed by process 4102"), pid, 1, host, missing=True, unresponsive=True),
+    )
+    return Ras(
+        (
+            RasAnswer(
+                True,
+                quote("RAS"),
+                0.0,
+                "2.28.9",
+                (RasCommunicator("c1", 2, "RUNNING", "INCOMPLETE", ranks, quote("c1")),),
+            ),
+        )
+    )
+
+
+def test_a_rank_whose_process_is_gone_is_named() -> None:
+    only = Processes(processes("R", "S").samples[:1])
+    (one,) = found(rule, only, readings(WAITING, IDLE), machine(), _missing())
+    assert (one.subject, one.confidence) == ("rank 1 (pid 4102, GPU 1)", Confidence.CERTAIN)
+    assert "its process is gone" in one.message
+
+
+def test_a_rank_on_another_node_or_in_another_pid_namespace_is_not_called_gone() -> None:
+    only = Processes(processes("R", "S").samples[:1])
+    assert found(rule, only, readings(WAITING, IDLE), machine(), _missing(host="n2")) == []
+    outside = Processes((Process(90_001, quote("State: R"), state="R"), Process(90_002, quote("State: S"), state="S")))
+    assert found(rule, outside, readings(WAITING, IDLE), machine(), _missing()) == []
+    assert found(rule, processes("R", "S"), readings(WAITING, IDLE), machine(), _missing()) == []

@@ -119,3 +119,11 @@ def test_different_releases_garble_an_address_too() -> None:
     log = "ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)\n"
     packages = "nvidia-nccl-cu12==2.27.3\nh2:\nnvidia-nccl-cu12==2.27.7\n"
     assert causes({"job.log": log, "pip.txt": packages}) == ["nccl-rank-config-mismatch"]
+
+
+@pytest.mark.parametrize(("name", "accused"), [("lo", True), ("=docker0", True), ("enp9s0", False)])
+def test_gloo_was_told_to_stay_inside(name: str, accused: bool) -> None:
+    failed = "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error\n"
+    told = {"env.txt": f"GLOO_SOCKET_IFNAME={name}\n"}
+    assert causes({"job.log": failed, **told}) == (["socket-ifname-wrong"] if accused else [])
+    assert causes({"job.log": "INFO: Application startup complete.\n", **told}) == []

@@ -216,3 +216,9 @@ CONTEXT_TOO_LONG = Message(
     ("is greater than the derived",),
     "vllm/config/model.py; sglang model_config.py (run on 0.32 and 0.5.23)",
 )
+FREE_MEMORY_SHORT = Message(
+    "engine-free-memory-short",
+    r"Free memory on device.{0,80} on startup is less than desired GPU memory utilization",
+    ("less than desired GPU memory utilization",),
+    "vllm/v1/worker/gpu_worker.py (0.9 to 0.33) request_memory",
+)

@@ -282,3 +282,9 @@ IOMMU_OFF = Message(
     ("iommu=off",),
     "Linux Documentation/admin-guide/kernel-parameters.txt",
 )
+HMM_REGION = Message(
+    "kernel-hmm-region",
+    r"request_free_mem_region\(\) err -34\b",
+    ("request_free_mem_region",),
+    "open-gpu-kernel-modules uvm_pmm_gpu.c; CUDA 13.2 Update 2 release notes",
+)

@@ -13,13 +13,15 @@ _ROW = lazy(r"(?:([0-9]{1,3}), ?)?(NVIDIA [^,]{2,60}|Tesla [^,]{2,40}|GeForce [^
 _BUS = lazy(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]", re.ASCII)
 _DRIVER = lazy(r"[3-9][0-9]{2}\.[0-9]{2,3}(?:\.[0-9]{2})?", re.ASCII)
 _CAPABILITY = lazy(r"(?:[3-9]|1[0-9])\.[0-9]", re.ASCII)
+_UNIT = lazy(r"[0-9.]{1,9} (?:MiB|W|MHz|%)")
 _UUID = lazy(r"GPU-[0-9a-f]{4,12}[0-9a-f.…*x-]{0,40}", re.ASCII)
 
 
 def parse(text: Text) -> Answer:
     """Return the GPUs of rows that begin with an index or a name and hold a cell of an unmistakable shape.
 
-    Memory, power and utilisation have no such shape: which of them a number is, only a header says.
+    Memory, power and utilisation have no such shape: which of them a number is, only a header says. With an index
+    before it and a unit behind it, a name is that of a board here.
     """
     answer = Answer()
     for index, raw in enumerate(text.lines):
@@ -44,7 +46,7 @@ def parse(text: Text) -> Answer:
             else:
                 continue
             reading.say("name", row[2].strip())
-        if not reading.values and any(_DRIVER.fullmatch(cell) for cell in cells):
+        if not reading.values and any(_DRIVER.fullmatch(cell) or (row[1] and _UNIT.fullmatch(cell)) for cell in cells):
             reading.say("name", row[2].strip())
         if reading.telling:
             answer.quote = answer.quote or reading.quote

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
@@ -82,8 +83,7 @@ def recognise(text: Text) -> bool:
     return any(CLUE.search(line) for line in lines_with(text, LITERALS))
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One line of values, by property name. `block` counts the blocks of one text that belong together."""
 
     index: int
@@ -101,7 +101,7 @@ def rows(text: Text) -> Iterator[Row]:
         if asked:
             columns, block = asked, block + 1
             continue
-        if not columns and "," not in raw and "." not in raw and "_" not in raw:
+        if not columns and ("<" in raw or ("," not in raw and "." not in raw and "_" not in raw)):
             continue
         cells = [cell.strip() for cell in strip(raw).split(",", _MOST_COLUMNS)]
         header = _header(cells)

@@ -1,10 +1,5 @@
 """`nvidia-smi -q -x`, also when it is cut off: what was complete before the end is kept."""
 
-from xml.etree.ElementTree import ParseError as XmlError
-
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
-
 from qops.errors import ParseError
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
@@ -48,10 +43,17 @@ class _Reader:
         self.path: list[str] = []
         self.value: list[str] = []
         self.process: dict[str, str] = {}
+        # Imported here: most hosts and logs hold no XML, and the parser takes as long to load as fifty rules.
+        from defusedxml.ElementTree import DefusedXMLParser
+
         self.parser = DefusedXMLParser(target=self)
 
     def read(self, column: int) -> tuple[int, ParseError | None]:
         """Read from the first line on; return the index of the line after the log, and what went wrong."""
+        from xml.etree.ElementTree import ParseError as XmlError
+
+        from defusedxml.common import DefusedXmlException
+
         lines = self.text.lines
         index = self.first
         line = lines[index][column:]

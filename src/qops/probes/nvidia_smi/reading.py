@@ -1,8 +1,9 @@
 """What one answer says about one GPU, and how several answers become one `Gpu`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from qops.evidence.gpu import Gpu, GpuProcess
 from qops.evidence.text import Quote
@@ -11,8 +12,7 @@ UNKNOWN = -1  # the index of a GPU that an excerpt does not name
 _NAMES = frozenset(Gpu.__struct_fields__) - {"index", "quote", "throttle"}
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """One GPU in one answer, filled while it is read. `values` holds what was said, by the field of `Gpu`."""
 
     quote: Quote
@@ -70,8 +70,7 @@ class Reading:
         return Gpu(index=self.index, quote=self.quote, throttle=self.throttle or (), **self.values)
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """What one text says: the GPUs in it, and what it says about the host."""
 
     readings: list[Reading] = field(default_factory=list)

@@ -27,6 +27,7 @@ from qops.rules.host.driver_libraries_not_visible import driver_libraries_not_vi
 from qops.rules.host.driver_not_held import driver_not_held
 from qops.rules.host.driver_packages_disagree import driver_packages_disagree
 from qops.rules.host.driver_parameter_not_in_force import driver_parameter_not_in_force
+from qops.rules.host.gb10_low_power_state import gb10_low_power_state
 from qops.rules.host.gpu_fell_off_bus import gpu_fell_off_bus
 from qops.rules.host.gpu_memory_ecc_hardware import gpu_memory_ecc_hardware
 from qops.rules.host.gpu_not_supported_by_driver import gpu_not_supported_by_driver
@@ -41,13 +42,16 @@ from qops.rules.host.module_option_not_in_force import module_option_not_in_forc
 from qops.rules.host.nouveau_conflict import nouveau_conflict
 from qops.rules.host.numa_balancing_on import numa_balancing_on
 from qops.rules.host.nvidia_smi_hung import nvidia_smi_hung
+from qops.rules.host.nvlink_error import nvlink_error
 from qops.rules.host.nvml_failed import nvml_failed
+from qops.rules.host.open_files_exhausted import open_files_exhausted
 from qops.rules.host.open_kernel_module_required import open_kernel_module_required
 from qops.rules.host.pcie_link_degraded import pcie_link_degraded
 from qops.rules.host.pcie_surprise_link_down import pcie_surprise_link_down
 from qops.rules.host.power_brake_slowdown import power_brake_slowdown
 from qops.rules.host.power_cap_below_need import power_cap_below_need
 from qops.rules.host.process_killed import process_killed
+from qops.rules.host.process_stuck_in_driver import process_stuck_in_driver
 from qops.rules.host.program_failed import program_failed
 from qops.rules.host.reboot_due import reboot_due
 from qops.rules.host.secure_boot_module_rejected import secure_boot_module_rejected
@@ -57,6 +61,7 @@ from qops.rules.host.systemd_ordering_cycle import systemd_ordering_cycle
 from qops.rules.host.task_blocked import task_blocked
 from qops.rules.host.thermal_throttle import thermal_throttle
 from qops.rules.host.thp_not_madvise import thp_not_madvise
+from qops.rules.host.uvm_hmm_conflict import uvm_hmm_conflict
 from qops.rules.host.xid_event import xid_event
 
 RULES: tuple[Rule, ...] = (
@@ -117,4 +122,9 @@ RULES: tuple[Rule, ...] = (
     driver_change_unfinished,
     driver_parameter_not_in_force,
     disk_full,
+    nvlink_error,
+    uvm_hmm_conflict,
+    open_files_exhausted,
+    process_stuck_in_driver,
+    gb10_low_power_state,
 )

@@ -17,6 +17,7 @@ DRIVEN = ("", "nvidia")  # a GPU that another driver holds is not missing
     "gpu-fell-off-bus",
     explains=(
         "xid-event",
+        "nvlink-error",
         "cuda-error",
         "gsp-rpc-timeout",
         "nvml-failed",

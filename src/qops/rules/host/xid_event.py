@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from qops.data import xid
+from qops.data import sxid, xid
 from qops.data.messages import kernel
+from qops.evidence.gpu import Gpus
+from qops.evidence.kernel import KernelLog
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, Role, rule
 
@@ -19,16 +21,31 @@ from qops.rule import Confidence, Fix, Found, Role, rule
         ),
     ),
 )
-def xid_event(logs: Logs) -> Iterator[Found]:
+def xid_event(logs: Logs, log: KernelLog | None, gpus: Gpus | None) -> Iterator[Found]:
     """The driver logged an Xid; a cause says why, or nothing that was seen does."""
     nothing = {h.quote for h in logs.find(kernel.RECOVERY_NONE)}
     hits = tuple(h for h in logs.find(kernel.XID_ANY) if h.quote not in nothing)
-    if not hits:
-        return
-    codes = sorted({int(h.groups["code"]) for h in hits})
-    yield Found(
-        subject="GPU",
-        message="; ".join(f"Xid {code}: {xid.meaning(code).meaning}" for code in codes[:4]),
-        evidence=quotes(hits, 4),
-        confidence=Confidence.CERTAIN,
-    )
+    if hits:
+        codes = sorted({int(h.groups["code"]) for h in hits})
+        left_out = sorted({g.name for g in (gpus.gpus if gpus else ()) if g.name and not xid.covers(g.name)})
+        table = f"; the vendor's table is of data-centre boards and leaves out {left_out[0]}" if left_out else ""
+        yield Found(
+            subject="GPU",
+            message="; ".join(_said(code) for code in codes[:4]) + table,
+            evidence=quotes(hits, 4),
+            confidence=Confidence.CERTAIN,
+        )
+    switches = [x for x in (log.xids if log else ()) if x.switch]
+    if switches:
+        named = {x.code: sxid.part(x.code) for x in switches}
+        yield Found(
+            subject=f"NVSwitch {switches[0].bus_id}".strip(),
+            message="; ".join(f"SXid {code}: {part}" for code, part in sorted(named.items())[:4]),
+            evidence=tuple(x.quote for x in switches[:4]),
+            confidence=Confidence.CERTAIN,
+        )
+
+
+def _said(code: int) -> str:
+    known = xid.meaning(code)
+    return f"Xid {code}: {known.meaning} (the vendor says: {known.action})"

@@ -4,6 +4,7 @@ from qops.rule import Rule
 from qops.rules.nccl.benign_loading import benign_loading
 from qops.rules.nccl.benign_notice import benign_notice
 from qops.rules.nccl.benign_ras_port_busy import benign_ras_port_busy
+from qops.rules.nccl.benign_slow_rank import benign_slow_rank
 from qops.rules.nccl.benign_waiting_for_compiler import benign_waiting_for_compiler
 from qops.rules.nccl.benign_working import benign_working
 from qops.rules.nccl.collective_hang import collective_hang
@@ -31,7 +32,9 @@ from qops.rules.nccl.nvls_multicast_fabric_state import nvls_multicast_fabric_st
 from qops.rules.nccl.p2p_blocked_by_acs_iommu import p2p_blocked_by_acs_iommu
 from qops.rules.nccl.p2p_broken_by_driver import p2p_broken_by_driver
 from qops.rules.nccl.p2p_patched_driver_no_bar1 import p2p_patched_driver_no_bar1
+from qops.rules.nccl.p2p_probe_failed import p2p_probe_failed
 from qops.rules.nccl.p2p_slow_acs_redirect import p2p_slow_acs_redirect
+from qops.rules.nccl.p2p_slower_than_shared_memory import p2p_slower_than_shared_memory
 from qops.rules.nccl.pcie_switch_write_collapse import pcie_switch_write_collapse
 from qops.rules.nccl.peer_closed_connection import peer_closed_connection
 from qops.rules.nccl.rank_missing_from_collective import rank_missing_from_collective
@@ -95,4 +98,7 @@ RULES: tuple[Rule, ...] = (
     rdma_twins_not_in_two_subnets,
     rdma_link_below_rate,
     rdma_environment_stale,
+    benign_slow_rank,
+    p2p_probe_failed,
+    p2p_slower_than_shared_memory,
 )

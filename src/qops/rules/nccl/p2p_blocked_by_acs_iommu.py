@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from qops.data.messages import nccl as messages
 from qops.derive import p2p, platform, stall
+from qops.derive.peer_probe import passed
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples, P2pStatus, PeerRates, Topology
 from qops.evidence.kernel import Iommu, KernelCommandLine, KernelLog, System
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
+from qops.evidence.peer_probe import PeerProbe
 from qops.evidence.process import Environment
 from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
@@ -68,6 +70,7 @@ def p2p_blocked_by_acs_iommu(
     engines: EngineLogs | None,
     jobs: JobResults | None,
     rates: PeerRates | None,
+    probe: PeerProbe | None,
 ) -> Iterator[Found | RuledOut]:
     """ACS redirect or IOMMU translation above the GPUs breaks PCIe P2P: NCCL, and the engine's all-reduce, hang."""
     far = p2p.far_pairs(topology)
@@ -149,6 +152,8 @@ def p2p_blocked_by_acs_iommu(
             Confidence.POSSIBLE,
             severity=Severity.WARNING,
         )
+    elif (redirects or numbers) and far and not stood and probe and any(map(passed, probe.arms)):
+        yield RuledOut(f"a probe moved the right data between all pairs by P2P on {probe.at[:10]}", (probe.quote,))
     elif (redirects or numbers) and far and not stood and rates is None and not platform.iommu_off(command_line, iommu):
         # Without an IOMMU a redirected request is sent on: it takes longer and arrives.
         yield Found(

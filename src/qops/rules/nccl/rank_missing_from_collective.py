@@ -13,6 +13,7 @@ from qops.derive.ranks import (
     member_of,
     names,
     ras_lags,
+    ras_moves,
     resolve,
     state_of,
     torch_lags,
@@ -85,7 +86,9 @@ def rank_missing_from_collective(
             fix=about(_FIX, behind[0].pid),
         )
         return
-    if samples and processes and spins:
+    if spins and ras_moves(ras):
+        yield RuledOut("operation counts grow between RAS answers: a rank is late each time, and comes", ())
+    elif samples and processes and spins:
         yield from _without_witness(samples, processes, environment, gpus, nccl, ras)
 
 
@@ -161,9 +164,10 @@ def _without_witness(
             subject=str(member),
             message=f"{'runs nothing on its GPU' if suspects else 'uses no processor time'} while {waiting} spins in a "
             f"kernel for {spins[0].seconds:.0f} s; "
-            f"its process is in state {state.state}{f', in {state.wchan}' if state.wchan not in ('', '0') else ''}",
+            f"its process is in state {state.state}{f', in {state.wchan}' if state.wchan not in ('', '0') else ''}; "
+            "nobody sees whether it never comes, or only late each time",
             evidence=(state.quote, *(idle[gpu].quotes[:1] if gpu in idle else ()), *spins[0].quotes[:2]),
-            confidence=Confidence.LIKELY if suspects else Confidence.POSSIBLE,
+            confidence=Confidence.POSSIBLE,
             fix=about(_FIX, pid),
         )
         return

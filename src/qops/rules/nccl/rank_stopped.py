@@ -4,9 +4,9 @@ import signal
 from collections.abc import Iterator
 
 from qops.derive.progress import spinning
-from qops.derive.ranks import member_of, state_of
+from qops.derive.ranks import Member, member_of, state_of
 from qops.evidence.gpu import Gpus, GpuSamples
-from qops.evidence.nccl import NcclLog, Ras
+from qops.evidence.nccl import NcclLog, Ras, RasRank
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.torch import TorchLog, WorkerExit
 from qops.rule import Confidence, Fix, Found, RuledOut, about, rule
@@ -69,7 +69,17 @@ def rank_stopped(
             confidence=Confidence.CERTAIN if member.rank is not None or waiting else Confidence.LIKELY,
             fix=(_RESTART,) if zombie else about(_CONTINUE, p.pid),
         )
-    if stopped or torch is None:
+    gone = () if stopped else _gone(ras, processes)
+    waiting = spinning(samples, gpus) if gone else ()
+    for rank in gone:
+        yield Found(
+            subject=str(Member(rank.rank, rank.pid, rank.gpu)),
+            message="its process is gone: RAS gets no answer from it, and no such process is on this host"
+            + (", so the other ranks wait for it" if waiting else ""),
+            evidence=(rank.quote, *(q for s in waiting[:1] for q in s.quotes[:2])),
+            confidence=Confidence.CERTAIN if waiting else Confidence.LIKELY,
+        )
+    if stopped or gone or torch is None:
         return
     for exit_ in torch.exits:
         if -exit_.code in _FATAL and _is_first(exit_, torch):
@@ -81,6 +91,17 @@ def rank_stopped(
                 confidence=Confidence.CERTAIN if exit_.root else Confidence.LIKELY,
             )
             return
+
+
+def _gone(ras: Ras | None, processes: Processes | None) -> tuple[RasRank, ...]:
+    """Return the ranks that RAS misses and whose processes are not here, beside a rank of the same node that is."""
+    answers = [answer for answer in ras.answers if answer.answered] if ras else []
+    if not answers or processes is None:
+        return ()
+    ranks = [rank for communicator in answers[-1].communicators for rank in communicator.ranks]
+    here = {rank.host for rank in ranks if not rank.missing and rank.pid in processes.pids}
+    lost = {rank.pid: rank for rank in ranks if rank.missing and rank.pid is not None and rank.host in here}
+    return tuple(rank for pid, rank in lost.items() if pid not in processes.pids)
 
 
 def _is_first(exit_: WorkerExit, torch: TorchLog) -> bool:

@@ -86,6 +86,15 @@ def socket_ifname_wrong(
             Confidence.CERTAIN if fallback else Confidence.LIKELY,
         )
         return
+    told = _told_inside(environment)
+    if failed and told and not stall.works(jobs, engines):
+        yield Found(
+            "Gloo",
+            f"its ranks could not connect, and {told.name}={told.value} keeps them on an interface that leads nowhere",
+            (*quotes(failed, 1), told.quote),
+            Confidence.LIKELY,
+        )
+        return
     loopback = logs.find(messages.BOOTSTRAP_LOOPBACK)
     several = stall.hosts(nccl, logs)
     if loopback and several and not stall.works(jobs, engines):
@@ -115,6 +124,12 @@ def socket_ifname_wrong(
                     Confidence.LIKELY,
                 )
                 return
+
+
+def _told_inside(environment: Environment | None) -> Variable | None:
+    """Return the setting that tells Gloo to use an interface inside this host."""
+    settings = environment.get("GLOO_SOCKET_IFNAME") if environment else ()
+    return next((v for v in settings if (n := v.value.lstrip("=")) == "lo" or _INSIDE.match(n)), None)
 
 
 def _bridge(logs: Logs) -> Found | None:

@@ -2,6 +2,16 @@
 
 from qops.rule import Rule
 from qops.rules.serve.allocator_vs_custom_allreduce import allocator_vs_custom_allreduce
+from qops.rules.serve.checkpoint_config_unreadable import checkpoint_config_unreadable
+from qops.rules.serve.checkpoint_dtype_differs import checkpoint_dtype_differs
+from qops.rules.serve.checkpoint_files_missing import checkpoint_files_missing
+from qops.rules.serve.checkpoint_fused_parts_differ import checkpoint_fused_parts_differ
+from qops.rules.serve.checkpoint_kv_scales_missing import checkpoint_kv_scales_missing
+from qops.rules.serve.checkpoint_lists_disagree import checkpoint_lists_disagree
+from qops.rules.serve.checkpoint_needs import checkpoint_needs
+from qops.rules.serve.checkpoint_tokenizer_missing import checkpoint_tokenizer_missing
+from qops.rules.serve.checkpoint_whole import checkpoint_whole
+from qops.rules.serve.checkpoint_without_chat_template import checkpoint_without_chat_template
 from qops.rules.serve.cpu_thread_oversubscription import cpu_thread_oversubscription
 from qops.rules.serve.cuda_oom_graph_capture import cuda_oom_graph_capture
 from qops.rules.serve.cuda_oom_warmup import cuda_oom_warmup
@@ -16,6 +26,7 @@ from qops.rules.serve.engine_stalled import engine_stalled
 from qops.rules.serve.fork_after_cuda_init import fork_after_cuda_init
 from qops.rules.serve.fp8_kv_scales_missing import fp8_kv_scales_missing
 from qops.rules.serve.gb10_unified_memory_oom import gb10_unified_memory_oom
+from qops.rules.serve.gpu_memory_held_by_orphan import gpu_memory_held_by_orphan
 from qops.rules.serve.graph_capture_error_masked import graph_capture_error_masked
 from qops.rules.serve.hf_auth_missing import hf_auth_missing
 from qops.rules.serve.hf_xet_download_stall import hf_xet_download_stall
@@ -63,4 +74,15 @@ RULES: tuple[Rule, ...] = (
     image_missing,
     service_held,
     service_not_ready,
+    checkpoint_files_missing,
+    checkpoint_config_unreadable,
+    checkpoint_tokenizer_missing,
+    checkpoint_without_chat_template,
+    checkpoint_lists_disagree,
+    checkpoint_fused_parts_differ,
+    checkpoint_kv_scales_missing,
+    checkpoint_dtype_differs,
+    checkpoint_whole,
+    checkpoint_needs,
+    gpu_memory_held_by_orphan,
 )

@@ -1,0 +1,1 @@
+../../../../src/qops/probes/image_files.py

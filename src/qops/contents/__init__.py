@@ -1,0 +1,1 @@
+"""Looking into what lies on a disk, an image or a model, without running or loading it."""

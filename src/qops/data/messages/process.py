@@ -1,0 +1,22 @@
+"""What befalls single processes: limits that they reach, and places in the kernel where they stay."""
+
+from qops.evidence.message import Message
+
+OPEN_FILES = Message(
+    "system-open-files",
+    r"(?P<watch>.*(?:inotify|fsnotify|file ?watch).*)?too many open files(?! in system)",
+    ("too many open files",),
+    "errno 24 as libc, Python, Go, Rust and NCCL print it",
+)
+UVM_SPIN = Message(
+    "kernel-uvm-spin",
+    r"\b(?:uvm_spin_loop|uvm_tracker_wait\w*)\+0x",
+    ("uvm_spin_loop", "uvm_tracker_wait"),
+    "NVIDIA/open-gpu-kernel-modules#456",
+)
+SOFT_LOCKUP = Message(
+    "kernel-soft-lockup",
+    r"soft lockup - CPU#\d+ stuck for \d+s|rcu\w*: INFO: rcu\w* (?:self-)?detected (?:expedited )?stalls?",
+    ("soft lockup", "detected stall", "detected expedited stall", "self-detected stall"),
+    "Linux kernel/watchdog.c, kernel/rcu/tree_stall.h",
+)
