@@ -18,6 +18,7 @@ INDEPENDENT = {
     "inference_image",
     "inference_service",
     "model_store",
+    "monitoring",
     "pcie_p2p",
     "preflight",
     "rdma_network",

@@ -1,12 +1,13 @@
 """The role nvidia_driver on a practice host: from bare to a driver, up, back without a network, and through faults."""
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playing import ansible_playbook
+import yaml
+from playing import ROOT, ansible_playbook
 from practice_lab import Qops, practice
 
 pytestmark = pytest.mark.lab
@@ -130,19 +131,61 @@ def test_a_module_that_cannot_be_built_takes_the_change_back(lab: Qops) -> None:
     _on(lab, "rm /etc/qops-lab/dkms-fails")
 
 
-@pytest.mark.skipif(
-    "QOPS_SURVIVAL" not in os.environ, reason="strikes where the machine's load puts it; QOPS_SURVIVAL=1 runs it"
+# In a program's place: where it is called with certain words, the whole session ends as by kill -9, at that very step.
+STRIKE = """mv {program} {program}.real && cat >{program} <<'END' && chmod 755 {program}
+#!/bin/sh
+case "$*" in {words}) pkill -KILL -s 0; kill -KILL $$ ;; esac
+exec {program}.real "$@"
+END
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        pytest.param("/usr/bin/dpkg-deb", "*--fsys-tarfile*libcuda1_595*", id="libcuda1-unpacked"),
+        pytest.param("/usr/bin/dpkg-deb", "*--fsys-tarfile*libnvcuvid1_595*", id="libnvcuvid1-unpacked"),
+        pytest.param("/usr/sbin/dkms", "*build*595*", id="module-built"),
+    ],
 )
-def test_what_was_killed_in_the_middle_is_finished_by_the_next_run(lab: Qops) -> None:
-    _on(
-        lab,
-        f": >/var/log/dpkg.log; setsid {PROGRAM} change >/dev/null 2>&1 & sleep 0.1; pid=$!; "
-        "timeout 60 sh -c \"until grep -q 'upgrade libcuda1' /var/log/dpkg.log; do sleep 0.02; done\"; "
-        "pkill -9 -s $pid; true",
-    )
+def test_what_was_killed_in_the_middle_is_finished_by_the_next_run(lab: Qops, program: str, words: str) -> None:
+    status, output = _play(lab, "-e", '{"nvidia_driver_version": "580"}')
+    assert (status, _driver(lab)) == (0, "580.159.04"), output
+    _on(lab, WANT % ("595", "595"))
+    _on(lab, STRIKE.format(program=program, words=words))
+    _on(lab, f"setsid --wait {PROGRAM} change >/dev/null 2>&1; mv -f {program}.real {program}")
     assert "install" in _on(lab, "cat /var/lib/qops/nvidia_driver/journal.json")
+    assert _on(lab, "dpkg --audit")
     status, output = _play(lab, "-e", '{"nvidia_driver_version": "595"}')
     assert status == 0, output
     assert "repaired an interrupted change" in output
     assert _driver(lab) == "595.71.05"
     _sound(lab)
+
+
+def _two_hosts(folder: Path) -> str:
+    """Write a scenario with two workstations and return its path."""
+    one = yaml.safe_load((ROOT / "src/qops/data/scenarios/rtx5090.yaml").read_text())
+    hosts = [{"name": f"two-{n}", "base": "debian13", "docker": False, "packages": True} for n in (1, 2)]
+    one |= {"name": "two", "hosts": hosts}
+    path = folder / "two.yaml"
+    path.write_text(yaml.safe_dump(one))
+    return str(path)
+
+
+def test_where_the_change_fails_on_one_host_the_next_is_left(tmp_path: Path) -> None:
+    with practice(tmp_path / "state", "order", _two_hosts(tmp_path)) as lab:
+        for number in (1, 2):
+            lab("ssh", f"two-{number}", "--", BARE)
+        lab("ssh", "two-1", "--", "mkdir -p /etc/qops-lab; echo 'nvidia/*' >/etc/qops-lab/dkms-fails")
+        (lab.place.folder / "driver.yml").write_text(BOOK)
+        status, output = _play(lab)
+        assert status == 2
+        assert "error: told to fail, by /etc/qops-lab/dkms-fails" in output, output
+        assert "the driver is left as it is here, because its change failed on two-1" in output
+        assert lab("ssh", "two-2", "--", "dpkg-query -W 'nvidia*' 2>/dev/null || true").strip() == ""
+        lab("ssh", "two-1", "--", "rm /etc/qops-lab/dkms-fails")
+        status, output = _play(lab)
+        assert status == 0, output
+        for number in (1, 2):
+            assert "RTX 5090" in lab("ssh", f"two-{number}", "--", "nvidia-smi -L")

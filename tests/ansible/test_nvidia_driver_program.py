@@ -136,6 +136,41 @@ def test_apt_gets_every_package_at_one_version(
         manager.target()
 
 
+UNCONFIGURED = "libnvidia-encode1 depends on libnvcuvid1 (= 595.71.05-1); however:\n  it is not configured yet.\n"
+
+
+def test_what_dpkg_alone_cannot_finish_is_finished_by_apt(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = _apt(program, tmp_path, monkeypatch)
+    program.answers["--configure -a"] = (1, UNCONFIGURED)
+    assert manager.repair("595.71.05") == ""
+    fixing = [command for command in program.ran if "--fix-broken" in command]
+    assert "-s" in fixing[0].split() and "--no-download" in fixing[1].split() and len(fixing) == 2
+    assert "Pin: version 595.71.05-*" in (tmp_path / "preferences/00-qops-nvidia-driver").read_text()
+    program.answers["-s install"] = (0, "Inst linux-image-amd64 (6.12.63-1 Debian:13 [amd64])\n")
+    program.ran.clear()
+    assert "would change the kernel" in manager.repair("595.71.05")
+    assert [command for command in program.ran if "--fix-broken" in command and " -s " not in command] == []
+
+
+def test_a_transaction_that_breaks_off_is_repaired_and_done_again(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = _apt(program, tmp_path, monkeypatch)
+    target = program.packages.Target("595.71.05", ["libcuda1=595.71.05-1"])
+    program.answers["libcuda1=595.71.05-1"] = (100, f"dpkg: dependency problems: {UNCONFIGURED}")
+    with pytest.raises(program.commands.FailedError, match="not configured yet"):
+        manager.install(target)
+    assert [n for n, command in enumerate(program.ran) if "--configure -a" in command] == [2]
+    assert sum("libcuda1=595.71.05-1" in command for command in program.ran) == 4
+    program.answers["libcuda1=595.71.05-1"] = (100, "Error! Bad return status for module build on kernel: 6.12\n")
+    program.ran.clear()
+    with pytest.raises(program.commands.FailedError, match="Bad return status"):
+        manager.install(target)
+    assert len(program.ran) == 1  # what does not compile will not the second time
+
+
 def _keep(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool = False) -> Path:
     home = tmp_path / "home"
     for name, path in {"HOME": home, "STATES": home / "states", "LAST_GOOD": home / "last-good"}.items():

@@ -12,7 +12,8 @@ In names: {branch}, {kernel} (which kernel metapackage: generic, generic-hwe-24.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 REPOSITORY_MACHINES = {"x86_64": "x86_64", "aarch64": "sbsa"}
@@ -27,8 +28,7 @@ FIRST_BLACKWELL = 570
 FIRST_WITHOUT_PROPRIETARY = 620
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """The packages of one source. `lead` is the one whose version is the driver's."""
 
     open: tuple[str, ...]
@@ -40,8 +40,7 @@ class Names:
     prebuilt: bool = False  # modules come built and signed
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """One operating system. `archive` are the branches that it offers itself, with signed modules."""
 
     manager: str  # "apt" | "dnf"
@@ -117,6 +116,23 @@ SYSTEMS: dict[str, System] = {
     "el 10": System("dnf", "rhel10", "kernel-devel-matched"),
 }
 ENTERPRISE = ("rhel", "rocky", "almalinux", "centos", "ol")
+
+# dkms is in none of RHEL's own repositories (NVIDIA's driver installation guide), and EPEL needs CodeReady Builder,
+# which its likes call crb: docs.fedoraproject.org/en-US/epel/getting-started.
+EPEL_OF_RHEL = (
+    "subscription-manager repos --enable codeready-builder-for-rhel-{major}-{machine}-rpms; "
+    "dnf install https://dl.fedoraproject.org/pub/epel/epel-release-latest-{major}.noarch.rpm"
+)
+EPEL_OF_LIKES = "dnf config-manager --set-enabled crb; dnf install epel-release"
+EPEL_OF_ORACLE = "dnf config-manager --enable ol{major}_codeready_builder; dnf install oracle-epel-release-el{major}"
+
+
+def epel(system: str, machine: str) -> str:
+    """Return the commands that enable EPEL on `system`, "rocky 9.6"."""
+    name, _, version = system.partition(" ")
+    command = {"rhel": EPEL_OF_RHEL, "ol": EPEL_OF_ORACLE}.get(name, EPEL_OF_LIKES)
+    return command.format(major=version.partition(".")[0], machine=machine)
+
 
 # What bears the driver's version when it is installed: these names, and a first number that only drivers have. The
 # container toolkit's packages have the names too, and versions that begin with 1.

@@ -1,7 +1,8 @@
 """The operating systems that the roles are for, and how each is tested."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Tested(StrEnum):
@@ -12,8 +13,7 @@ class Tested(StrEnum):
     VENDOR = "vendor"  # its vendor owns driver and containers: the roles leave them and say so
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """One operating system: its name for people, and how to tell it."""
 
     title: str

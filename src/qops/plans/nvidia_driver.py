@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qops.data import driver_packages as data
-from qops.derive import driver, driver_packages, driver_state
+from qops.derive import driver, driver_packages, driver_state, fabric
 from qops.derive.derived import Derived
 from qops.derive.driver_packages import PackageSet
 from qops.derive.hardware_class import HardwareClass
@@ -84,15 +84,15 @@ class _Making:
             secure_boot=bool(setup.secure_boot),
             installed=tuple(driver_packages.installed(packages)),
         )
-        self.fabric = hardware is HardwareClass.HGX
+        self.fabric = fabric.switches(pcie, self.boards)
         self.wanted = driver_packages.package_set(
             where,
             machine=machine.machine,
             version=self.version.value,
             flavour=self.flavour.value,
             archive=self.archive.value,
-            fabric=self.fabric,
-            nvlink5=self.fabric and driver.nvlink5(self.boards),
+            fabric=bool(self.fabric.value),
+            nvlink5=bool(self.fabric.value) and fabric.nvlink5(self.boards),
             packages=packages,
             kernel=setup.kernel,
         )
@@ -213,7 +213,7 @@ class _Making:
         users = self._users() if disruptive else ""
         return [
             f"stops what uses the GPUs: {users}" if users and self.own.stop_clients else "",
-            "dkms comes from EPEL, which must be enabled"
+            f"dkms comes from EPEL. Where it is not enabled: {data.epel(self.machine.os, self.machine.machine)}"
             if self.where.manager == "dnf" and not self.packages.version("dkms")
             else "",
         ]
@@ -234,7 +234,7 @@ class _Making:
             "held_besides": list(wanted.held_besides),
             "stop_clients": self.own.stop_clients,
             "clients": list(self.own.clients),
-            "units": ["nvidia-persistenced.service", *(["nvidia-fabricmanager.service"] if self.fabric else [])],
+            "units": ["nvidia-persistenced.service", *(["nvidia-fabricmanager.service"] if self.fabric.value else [])],
             "parameters": dict(self.own.parameters),
             "family": data.FAMILY.pattern,
             "not_family": data.NOT_OF_DRIVER.pattern,

@@ -64,7 +64,7 @@ class Change:
     def _repair(self, before):
         what = f"a change ({before.get('step', 'unknown')}) did not end" if before else "dpkg was interrupted"
         say(f"{what}: repair")
-        trouble = self.manager.repair()
+        trouble = self.manager.repair(before.get("version", ""))
         self.did.append("repaired an interrupted change")
         if trouble:
             say(f"it cannot be finished as it is: {trouble}")

@@ -5,12 +5,13 @@ import shutil
 import time
 from pathlib import Path
 
-from commands import FailedError, RefusedError, last, output, run, say
+from commands import FailedError, RefusedError, last, make_log, output, run, say
 from debs import collect
 from packages import KERNEL, PIN, Family, Package, Target, satisfied
 
 PREFERENCES = Path("/run/qops-nvidia-driver-preferences")
 _STATUS = re.compile(r"(.)(.)(.)\|(\S+)\|(\S*)\|(\S+)")
+_NOT_BUILT = "Bad return status for module build"  # of dkms
 _STEP = re.compile(r"^(Inst|Remv|Purg) (\S+)", re.MULTILINE)
 _OPTIONS = (
     "-o", "DPkg::Lock::Timeout=600", "-o", "Dpkg::Use-Pty=0", "-o", "Dpkg::Options::=--force-confdef",
@@ -48,11 +49,25 @@ class Apt:
         journal = any(path.name.isdigit() for path in Path("/var/lib/dpkg/updates").iterdir())
         return journal or bool(output(["dpkg", "--audit"]).strip())
 
-    def repair(self):
-        """Finish what dpkg was interrupted at; return what it says where it cannot."""
+    def repair(self, version):
+        """Finish what dpkg was interrupted at, at the driver's version if there is one; return why it cannot.
+
+        Where one package is unpacked and what it depends on is not, dpkg alone does not get on.
+        """
         say("dpkg --configure -a")
         status, text = self._dpkg("--configure", "-a", "--force-confdef", "--force-confold")
-        return last(text) if status else ""
+        failed = last(text) if status else ""
+        if failed:
+            say(f"{failed}\napt-get --fix-broken install")
+            whole = Target(version, ["--fix-broken"])
+            try:
+                self.check(whole)
+            except RefusedError as error:
+                return str(error)
+            failed = last(self._transact(whole))
+        if not failed:
+            self._purge_pins(self.spec["pin"])
+        return failed
 
     def refresh(self):
         """Fetch the lists of packages; return what apt says where it cannot."""
@@ -172,12 +187,21 @@ class Apt:
 
     def install(self, target):
         """Do the transaction."""
-        status, text = self._get(target, "--no-download")
-        if status:
-            status, text = self._get(target)  # a package that a cleaner took away in between
-        if status:
-            raise FailedError(f"apt failed: {last(text)}{_make_log()}")
+        failed = self._transact(target)
+        if failed and _NOT_BUILT not in failed:  # what does not compile will not the second time
+            say(f"apt failed, once more: {last(failed, 4)}")
+            self.repair(target.version)
+            failed = self._transact(target)
+        if failed:
+            raise FailedError(f"apt failed: {last(failed)}{make_log()}")
         self._purge_pins(self.spec["pin"])
+
+    def _transact(self, target):
+        """Do it with what was fetched, else with what can be; return what apt says where it fails."""
+        status, text = self._get(target, "--no-download")
+        if status and _NOT_BUILT not in text:
+            status, text = self._get(target)  # a package that a cleaner took away in between
+        return (text or f"apt-get ended with status {status}") if status else ""
 
     def _purge_pins(self, pin):
         rest = Path("/var/lib/dpkg/info").glob("nvidia-driver-pinning-*.list")
@@ -204,15 +228,14 @@ class Apt:
                 self._dpkg("--purge", "--force-depends", *(n for n in extra if n not in pins))
             status, text = self._dpkg("--install", "--force-downgrade", "--force-confold", *files)
         if status:
-            raise FailedError(f"the kept packages in {folder} cannot be installed: {last(text)}{_make_log()}")
+            raise FailedError(f"the kept packages in {folder} cannot be installed: {last(text)}{make_log()}")
         self._purge_pins(next((n for n in names if PIN in n), ""))
 
     def hold(self):
         """Hold the driver and what must move with it."""
         now = self.installed()
         besides = [n for n in self.spec["held_besides"] if n in now]
-        names = [n for n, p in now.items() if self.family.has(p) or self.family.modules.match(n)]
-        loose = sorted(n for n in {*names, *besides} if not now[n].held)
+        loose = sorted(n for n in {*self._ours(now), *besides} if not now[n].held)
         if loose:
             status, text = run(["apt-mark", "hold", *loose], timeout=120)
             if status:
@@ -221,14 +244,13 @@ class Apt:
     def unhold(self, names=None):
         """Free what is held of the driver."""
         now = self.installed()
-        ours = (
-            [n for n, p in now.items() if self.family.has(p) or self.family.modules.match(n)]
-            if names is None
-            else names
-        )
+        ours = self._ours(now) if names is None else names
         held = sorted(n for n in ours if n in now and now[n].held)
         if held:
             run(["apt-mark", "unhold", *held], timeout=120)
+
+    def _ours(self, now):
+        return [n for n, p in now.items() if self.family.has(p) or self.family.modules.match(n)]
 
     def build(self, release):
         """Build the installed driver's module for a kernel."""
@@ -276,11 +298,3 @@ class Apt:
 
 def _bare(name, version):
     return Package(name, version, "", False, True)
-
-
-def _make_log():
-    """Return the end of what the compiler said, where a module was not built."""
-    logs = sorted(Path("/var/lib/dkms").glob("nvidia*/*/build/make.log"), key=lambda path: path.stat().st_mtime)
-    if not logs or time.time() - logs[-1].stat().st_mtime > 3600:
-        return ""
-    return f"\n{logs[-1]}:\n{last(logs[-1].read_text(encoding='utf-8', errors='replace'), 5)}"

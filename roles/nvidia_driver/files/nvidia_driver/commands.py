@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 # No questions, no restarts of services behind our back, messages that can be read by programs.
@@ -77,3 +78,11 @@ def read(path):
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def make_log():
+    """Return the end of what the compiler said, where a module was not built."""
+    logs = sorted(Path("/var/lib/dkms").glob("nvidia*/*/build/make.log"), key=lambda path: path.stat().st_mtime)
+    if not logs or time.time() - logs[-1].stat().st_mtime > 3600:
+        return ""
+    return f"\n{logs[-1]}:\n{last(logs[-1].read_text(encoding='utf-8', errors='replace'), 5)}"

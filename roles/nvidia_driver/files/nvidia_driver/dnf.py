@@ -34,7 +34,7 @@ class Dnf:
         """Return whether a transaction was interrupted: two versions of one package stay then."""
         return bool(output(["dnf", "-q", "repoquery", "--duplicates", "--installed"], timeout=120).strip())
 
-    def repair(self):
+    def repair(self, _version):
         """Take away what an interrupted transaction left twice."""
         status, text = run(["dnf", "-y", "remove", "--duplicates"], timeout=900)
         return last(text) if status else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,6 +98,7 @@ class Hardware:
     board: Board
     gpus: tuple[Gpu, ...]
     nics: tuple[Nic, ...]
+    switches: tuple[Slot, ...]  # NVSwitches
     ports: tuple[Port, ...]
     nvlinks: int
     p2p: str  # OK, or why not, in nvidia-smi's letters
@@ -190,7 +191,7 @@ def _ports(groups: list[Mapping[str, Any]]) -> tuple[Port, ...]:
         if "root" not in group:
             continue
         numa = int(group.get("numa", 0))
-        below = sorted({address(text).bus for key in ("gpus", "nics") for text in group.get(key, [])})
+        below = sorted({address(text).bus for key in ("gpus", "nics", "nvswitches") for text in group.get(key, [])})
         top = address(group["root"])
         first, last = below[0], below[-1]
         if not group.get("switch"):
@@ -224,6 +225,7 @@ def read(raw: Mapping[str, Any], host: str) -> Hardware:
         board=BOARDS[raw["gpus"]["board"]],
         gpus=_gpus(raw, groups, host),
         nics=_nics(raw, groups, host),
+        switches=tuple(_slots(groups, "nvswitches")),
         ports=_ports(groups),
         nvlinks=int(raw.get("nvlinks", 0)),
         p2p=str(raw.get("p2p", "OK")),
@@ -236,6 +238,6 @@ def load() -> Hardware | None:
     raw = store.read_json(store.etc() / "hardware.json")
     if not raw:
         return None
-    found = read(raw, str(raw.get("host") or socket.gethostname()))
+    found = read(raw, str(raw.get("host") or os.uname().nodename))
     branch = store.read_line(store.var() / "driver-library").split(".")[0]
     return replace(found, cuda=_CUDA[branch]) if branch in _CUDA else found

@@ -16,6 +16,7 @@ _CLASSES = {
     "0x020000": "Ethernet controller",
     "0x020700": "Infiniband controller",
     "0x060400": "PCI bridge",
+    "0x068000": "Bridge",
 }
 _VENDORS = {
     "0x10de": "NVIDIA Corporation",
@@ -78,6 +79,18 @@ def functions(here: Hardware, gone: Sequence[str]) -> tuple[Function, ...]:
                 "mlx5_core",
                 (5, lanes, 5, lanes),
                 revision="00",
+            )
+        )
+    for nvswitch in here.switches:
+        found.append(
+            Function(
+                nvswitch.address,
+                "0x068000",
+                *sysfs.NVSWITCH,
+                "GH100 [H100 NVSwitch]",
+                nvswitch.numa,
+                "nvidia-nvswitch",
+                sysfs.NVSWITCH_LINK,
             )
         )
     for port in here.ports:

@@ -155,9 +155,8 @@ def load_driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: 
         tree.put(f"/dev/nvidia{gpu.index}", "")
     for name in ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2"):
         tree.put("/dev/" + name, "")
-    if hardware.nvlinks and len(hardware.gpus) > 2:
-        for number in range(4):
-            tree.put(f"/dev/nvidia-nvswitch{number}", "")
+    for number in range(len(hardware.switches)):
+        tree.put(f"/dev/nvidia-nvswitch{number}", "")
 
 
 def sysctls(hardware: Hardware) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from . import NOTICE, hardware, passthrough, sysfs
 from .hardware import Nic
@@ -101,3 +102,7 @@ def main(tool: str, arguments: Sequence[str]) -> int:
         text = "".join(_ethtool(nic, arguments) for nic in named)
     sys.stdout.write(text)
     return 0
+
+
+ibstat, show_gids = partial(main, "ibstat"), partial(main, "show_gids")
+ibdev2netdev, ethtool = partial(main, "ibdev2netdev"), partial(main, "ethtool")

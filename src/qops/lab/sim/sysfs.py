@@ -17,6 +17,8 @@ THP_DEFRAG = ("always", "defer", "defer+madvise", "madvise", "never")
 AMD_ROOT_PORT = ("0x1022", "0x153e")
 INTEL_ROOT_PORT = ("0x8086", "0x352a")
 SPARK_ROOT_PORT = ("0x10de", "0x22ce")
+NVSWITCH = ("0x10de", "0x22a3")
+NVSWITCH_LINK = (4, 2, 4, 2)  # not confirmed
 SWITCH_PORT = ("0x1000", "0xc030")
 CONNECTX7 = ("0x15b3", "0x1021")
 _STATES = {True: ("4: ACTIVE", "5: LinkUp"), False: ("1: DOWN", "3: Disabled")}
@@ -86,6 +88,8 @@ def _pci(tree: Tree, hardware: Hardware) -> None:
         lanes = 4 if hardware.board.unified else 16
         kind = "0x020700" if nic.infiniband else "0x020000"
         _device(tree, str(nic.slot.address), nic.slot.numa, CONNECTX7, kind, (5, lanes, 5, lanes))
+    for switch in hardware.switches:
+        _device(tree, str(switch.address), switch.numa, NVSWITCH, "0x068000", NVSWITCH_LINK)
     for port in hardware.ports:
         ids = port_ids(hardware, port)
         _device(tree, str(port.address), port.numa, ids, "0x060400", (5, 16, 5, 16))

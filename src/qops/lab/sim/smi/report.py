@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from xml.sax.saxutils import escape
+from html import escape
 
 from ..boards import Board
 from ..hardware import Gpu
@@ -175,7 +175,7 @@ def _processes_xml(shot: Snapshot, gpu: Gpu) -> list[str]:
             "\t\t\t\t<compute_instance_id>N/A</compute_instance_id>",
             f"\t\t\t\t<pid>{process.pid}</pid>",
             "\t\t\t\t<type>C</type>",
-            f"\t\t\t\t<process_name>{escape(process.name)}</process_name>",
+            f"\t\t\t\t<process_name>{escape(process.name, quote=False)}</process_name>",
             f"\t\t\t\t<used_memory>{process.memory} MiB</used_memory>",
             "\t\t\t</process_info>",
         ]
@@ -214,7 +214,7 @@ def _gpu_xml(shot: Snapshot, gpu: Gpu) -> list[str]:
             value = line.value[1:] if line.value.startswith("=") else values[line.value]
             if line.tag in _BARE and value.startswith("0x"):
                 value = value[2:]
-            rows.append("\t" * (2 + depth) + f"<{line.tag}>{escape(value)}</{line.tag}>")
+            rows.append("\t" * (2 + depth) + f"<{line.tag}>{escape(value, quote=False)}</{line.tag}>")
         else:
             rows.append("\t" * (2 + depth) + f"<{line.tag}>")
             open_tags.append(line.tag)

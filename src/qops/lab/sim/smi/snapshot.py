@@ -32,7 +32,7 @@ class Snapshot:
 
 
 def _unmanaged(hardware: Hardware) -> bool:
-    if not hardware.nvlinks or not store.read_line(store.var() / "driver-library"):
+    if not hardware.switches or not store.read_line(store.var() / "driver-library"):
         return False
     return not any("nv-fabricmanager" in word for _, words in processes.commands() for word in words[:3])
 
