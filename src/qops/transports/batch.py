@@ -18,6 +18,7 @@ Take = Callable[[int, float, Completed], None]
 """Gets a question's number, the seconds after the start at which it was put, and its answer."""
 
 WORKERS = 8  # questions at once: more would make the answers of a busy host slower, not sooner
+FEWEST = 4  # also where the host has fewer processors: one may hang
 GRACE = 2  # seconds after the end in which commands that were stopped may still be told of
 _BLOCK = 512  # bytes: what `ulimit -f` counts in, POSIX
 
@@ -75,7 +76,9 @@ work() {{
 }} >/dev/null 2>&1 &
 watch=$!
 exec 3<&-
-for w in {workers}; do work & done
+n=$(nproc 2>/dev/null || echo {fewest})
+[ "$n" -gt {fewest} ] || n={fewest}
+for w in {workers}; do [ "$w" -gt "$n" ] || work & done
 {sampled}
 left={count}
 while [ "$left" -gt 0 ] && read -r n status from to cut <&4 && [ "$n" != over ]; do
@@ -137,7 +140,8 @@ def script(puts: Sequence[Put], mark: str, seconds: float, *, held: bool) -> str
             for put in puts
             if put.due > 0
         ),
-        workers=" ".join(map(str, range(min(WORKERS, len(now))))),
+        workers=" ".join(str(number + 1) for number in range(min(WORKERS, len(now)))),
+        fewest=FEWEST,
         count=len(puts),
         lifeline=f"timeout {over} cat <&3" if held else f"sleep {over}",
     )
