@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from qops import probes
 from qops.engine import judge, observe
-from qops.evidence.gpu import Gpus
+from qops.evidence.gpu import Gpus, GpuSamples
 from qops.evidence.message import Logs
 from qops.evidence.text import Gap, Gaps, Quote, Text
+from qops.probes.base import Probe
 from qops.report import Verdict, exit_status
 from qops.rule import Confidence, Found, Role, Rule, RuledOut, Severity, rule
 
@@ -64,3 +66,36 @@ def test_a_rule_without_its_evidence_is_counted_as_unknown() -> None:
     assert report.coverage.unknown == (("A", ("Gpus",)),)
     assert (report.coverage.judged, report.coverage.rules) == (0, 1)
     assert exit_status((report,)) == 3
+
+
+def _reads(*texts: Text, **options: object) -> list[str]:
+    """Return the sources of `texts` that a probe with these options parses."""
+    got: list[str] = []
+    mine = Probe("mine", Gpus, lambda own: got.extend(t.source for t in own), lambda text: True, **options)  # type: ignore[arg-type]
+    other = Probe("other", Logs, lambda own: None, lambda text: False)
+    observe(texts, known=(mine, other))
+    return got
+
+
+def test_a_loose_text_goes_to_whoever_recognises_it() -> None:
+    assert _reads(Text("paste.txt", ("anything",))) == ["paste.txt"]
+    assert _reads(Text("old.txt", ("anything",), probe="of an older release")) == ["old.txt"]
+
+
+def test_an_answer_goes_to_who_asked_and_to_few_others() -> None:
+    asked, others = Text("mine", ("anything",), probe="mine"), Text("theirs", ("anything",), probe="other")
+    assert _reads(asked, others) == ["mine"]
+    assert _reads(asked, others, shares=("other",)) == ["mine", "theirs"]
+    assert _reads(asked, others, every=True) == ["mine", "theirs"]
+
+
+def test_an_answer_with_a_literal_goes_to_the_probe_of_the_literal() -> None:
+    held = Text("journal", ("node1:7:9 [0] NCCL INFO Bootstrap: Using eth0",), probe="services")
+    assert "nccl-log" in probes.called(held)
+    assert "nccl-log" not in probes.called(Text("journal", ("nothing of the kind",), probe="services"))
+
+
+def test_one_answer_about_the_gpus_is_a_moment_where_no_series_was_had() -> None:
+    rows = ("index, utilization.gpu [%], power.draw [W]", "0, 97 %, 410.00 W")
+    answer = Text("nvidia-smi --query-gpu=index,utilization.gpu,power.draw --format=csv", rows, probe="gpus")
+    assert [s.utilization for s in observe([answer])[GpuSamples].samples] == [97]

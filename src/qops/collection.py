@@ -5,8 +5,10 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from qops import probes
 from qops.evidence.text import Gap, Text

@@ -1,11 +1,15 @@
 """The judgement: parse answers to evidence, run the rules, rank what they find, give the verdict."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from qops import probes
 from qops.errors import ParseError
+from qops.evidence.checkpoint import Checkpoint
+from qops.evidence.image import Candidate
 from qops.evidence.text import Gap, Gaps, Text
 from qops.probes.base import Probe
 from qops.report import Coverage, Excluded, Finding, HostReport, Verdict
@@ -13,19 +17,28 @@ from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severit
 
 _CONFIDENCE = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 _SEVERITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+# What a person names: without it, rules about it are no gap of a diagnosis.
+NAMED: tuple[type, ...] = (Candidate, Checkpoint)
 _TELLING = "serve nccl cuda host"  # families by how much a good sign says: it serves, it moves, it is there
 _ROLE = {Role.CAUSE: 0, Role.CONTRIBUTING: 1, Role.SYMPTOM: 2, Role.INFO: 3}
 
 
 def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Probe] = probes.ALL) -> dict[type, Any]:
-    """Parse `texts` to evidence: each text goes to the probe that asked, or to all that recognise it.
+    """Parse `texts` to evidence: each text goes to the probe that asked, and to all that recognise it.
 
     Answers that no parser can read become gaps, so that they count as not seen.
     """
     evidence: dict[type, Any] = {}
     unread = list(gaps)
+    asked = {probe.name for probe in known}
+    # Of a large text only lines with literals were kept, and an answer is of use to who asked and few others.
+    called = [probes.called(text) if text.numbers or text.probe in asked else None for text in texts]
     for probe in known:
-        own = [t for t in texts if t.probe == probe.name or (_may_hold(t, probe) and probe.recognise(t))]
+        own = [
+            text
+            for text, names in zip(texts, called, strict=True)
+            if text.probe == probe.name or (_may_read(probe, text, names) and probe.recognise(text))
+        ]
         if not own:
             continue
         try:
@@ -39,9 +52,8 @@ def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Pro
     return evidence
 
 
-def _may_hold(text: Text, probe: Probe) -> bool:
-    """Return whether `text` can hold anything for `probe`: a reduced one kept only lines with known literals."""
-    return not text.numbers or bool(probe.literals)
+def _may_read(probe: Probe, text: Text, called: Collection[str] | None) -> bool:
+    return called is None or probe.every or probe.name in called or text.probe in probe.shares
 
 
 def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) -> HostReport:
@@ -49,6 +61,7 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) 
     findings: list[Finding] = []
     excluded: list[Excluded] = []
     unknown: list[tuple[str, tuple[str, ...]]] = []
+    rules = [rule for rule in rules if not set(rule.missing(evidence)) & set(NAMED)]
     for rule in rules:
         missing = rule.missing(evidence)
         if missing:
@@ -61,11 +74,11 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) 
                 findings.append(_finding(rule, outcome))
     ranked = rank(findings)
     found = {f.cause for f in ranked}
-    verdict, reason = _verdict(ranked, evidence)
+    answer, reason = verdict(ranked, evidence[Gaps].gaps)
     return HostReport(
         host=host,
         collected=collected,
-        verdict=verdict,
+        verdict=answer,
         reason=reason,
         findings=ranked,
         ruled_out=tuple(e for e in excluded if e.cause not in found),
@@ -105,7 +118,9 @@ def rank(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             if a.cause in b.explains and b.cause in a.explains:
                 explained -= {a.cause, b.cause}
     settled = [
-        _as_symptom(f) if f.role is Role.CAUSE and f.cause in explained and f.severity is not Severity.INFO else f
+        replace(f, role=Role.SYMPTOM)
+        if f.role is Role.CAUSE and f.cause in explained and f.severity is not Severity.INFO
+        else f
         for f in findings
     ]
 
@@ -121,11 +136,8 @@ def rank(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(settled, key=key))
 
 
-def _as_symptom(finding: Finding) -> Finding:
-    return Finding(**{name: getattr(finding, name) for name in Finding.__slots__ if name != "role"}, role=Role.SYMPTOM)
-
-
-def _verdict(findings: Sequence[Finding], evidence: Evidence) -> tuple[Verdict, str]:
+def verdict(findings: Sequence[Finding], unanswered: Sequence[Gap]) -> tuple[Verdict, str]:
+    """Return the verdict on a host that `findings`, ranked, and questions without an answer make, and why."""
     serious = [f for f in findings if f.severity is not Severity.INFO]
     causes = [f for f in serious if f.role is Role.CAUSE]
     if causes:
@@ -134,7 +146,7 @@ def _verdict(findings: Sequence[Finding], evidence: Evidence) -> tuple[Verdict, 
     symptoms = [f for f in serious if f.role is Role.SYMPTOM]
     if symptoms:
         return Verdict.UNDETERMINED, f"{symptoms[0].cause} is seen, and no cause that the evidence supports"
-    gaps = [g for g in evidence[Gaps].gaps if _hides_faults(g)]
+    gaps = [g for g in unanswered if _hides_faults(g)]
     if gaps:
         return Verdict.UNDETERMINED, f"{gaps[0].source} could not be read: {gaps[0].reason}"
     signs = sorted((f for f in findings if f.role is Role.INFO), key=lambda f: _TELLING.find(f.family))

@@ -3,9 +3,12 @@
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from qops.derive.picture import Picture, picture
 from qops.engine import judge, rank
 from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
@@ -24,19 +27,19 @@ _RENDEZVOUS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A host's report, with what of its evidence says something about a job: small, whatever its logs were."""
+class Judged(Struct, frozen=True):
+    """A host's report, with what of its evidence ties it to a job or can be drawn: small, whatever its logs were."""
 
     report: HostReport
     ties: frozenset[str] = frozenset()
     nccl: NcclLog | None = None
     ras: Ras | None = None
+    picture: Picture = field(default_factory=Picture)
 
 
 def judged(report: HostReport, evidence: Evidence) -> Judged:
-    """Return `report` with what ties its host to others."""
-    return Judged(report, frozenset(_ties(evidence)), evidence.get(NcclLog), evidence.get(Ras))
+    """Return `report` with what ties its host to others, and what can be drawn of it."""
+    return Judged(report, frozenset(_ties(evidence)), evidence.get(NcclLog), evidence.get(Ras), picture(evidence))
 
 
 def joined(hosts: Sequence[Judged], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], tuple[JobReport, ...]]:
@@ -130,7 +133,7 @@ def _said(finding: Finding) -> tuple[object, ...]:
 
 
 def _is_cause(finding: Finding) -> bool:
-    return finding.role is Role.CAUSE and finding.severity is not Severity.INFO
+    return finding.role is Role.CAUSE and finding.severity is not Severity.INFO and finding.counts
 
 
 def _together(hosts: Sequence[Judged], rules: Sequence[Rule]) -> tuple[Finding, ...]:

@@ -1,7 +1,8 @@
 """What a diagnosis says: findings, verdict and coverage for each host, and the exit status they mean."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from qops.errors import FAULT, HEALTHY, INCOMPLETE, UNREACHABLE
 from qops.evidence.text import Gap, Quote
@@ -17,9 +18,20 @@ class Verdict(StrEnum):
     UNREACHABLE = "unreachable"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is so, with its evidence."""
+class Suppressed(Struct, frozen=True):
+    """Why somebody wants a finding not to count, and the last day on which that holds (ISO 8601)."""
+
+    reason: str
+    until: str
+    expired: bool = False  # that day is over: the finding counts again
+
+    def __str__(self) -> str:
+        said = f"suppression ended on {self.until}" if self.expired else f"suppressed until {self.until}"
+        return f"{said}: {self.reason}"
+
+
+class Finding(Struct, frozen=True):
+    """One thing that is so, with its evidence. `suppressed` is set when somebody wants it not to count."""
 
     code: str
     cause: str
@@ -33,10 +45,15 @@ class Finding:
     explains: tuple[str, ...]
     fix: tuple[Fix, ...]
     runbook: str
+    suppressed: Suppressed | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes the verdict: it is not suppressed, or no longer."""
+        return self.suppressed is None or self.suppressed.expired
 
 
-@dataclass(frozen=True, slots=True)
-class Excluded:
+class Excluded(Struct, frozen=True):
     """A cause that the evidence speaks against."""
 
     code: str
@@ -45,8 +62,7 @@ class Excluded:
     evidence: tuple[Quote, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """What was looked at and what was not. `unknown` maps a rule's code to the evidence that it lacked."""
 
     rules: int
@@ -57,8 +73,7 @@ class Coverage:
     gaps: tuple[Gap, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HostReport:
+class HostReport(Struct, frozen=True):
     """The judgement of one host. `collected` is ISO 8601 in UTC, or "" when the evidence does not say."""
 
     host: str
@@ -75,16 +90,14 @@ class HostReport:
         return next(iter(self.findings), None) if self.verdict is Verdict.FAULT else None
 
 
-@dataclass(frozen=True, slots=True)
-class JobFinding:
+class JobFinding(Struct, frozen=True):
     """A finding of a host of a job, or, when `host` is "", one that only all hosts together show."""
 
     host: str
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class JobReport:
+class JobReport(Struct, frozen=True):
     """The judgement of a job that spans `hosts`: one root cause, first among `findings`. `tie`: why it is one job."""
 
     hosts: tuple[str, ...]

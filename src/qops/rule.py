@@ -5,9 +5,11 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from qops.evidence.text import Quote
 
@@ -43,8 +45,7 @@ class Confidence(StrEnum):
     POSSIBLE = "possible"
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What mends it (`fix`), or what keeps the service up until it is mended (`workaround`)."""
 
     text: str
@@ -63,8 +64,7 @@ def about(fixes: tuple[Fix, ...], pid: int | None) -> tuple[Fix, ...]:
     return tuple(replace(f, commands=tuple(re.sub(r"\bPID\b", str(pid), c) for c in f.commands)) for f in fixes)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What a rule yields when its fault is there. `message` says what is so, with the values; no full stop."""
 
     subject: str  # "rank 1 (pid 616, GPU 1)", "GPU 3 (0000:c1:00.0)", "host"
@@ -76,8 +76,7 @@ class Found:
     fix: tuple[Fix, ...] = ()  # empty: the rule's own
 
 
-@dataclass(frozen=True, slots=True)
-class RuledOut:
+class RuledOut(Struct, frozen=True):
     """What a rule yields when evidence speaks against its fault where one would expect it."""
 
     because: str
@@ -87,8 +86,7 @@ class RuledOut:
 Check = Callable[..., Iterator[Found | RuledOut]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule and what it needs. Made by the decorator `rule`."""
 
     code: str

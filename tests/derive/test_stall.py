@@ -22,7 +22,9 @@ def kinds(**files: str) -> list[str]:
 def test_each_sign_is_of_its_own_kind() -> None:
     assert kinds(a=spin()) == ["samples"]
     assert kinds(a="WARNING: No available shared memory broadcast block found in 60 seconds.\n") == ["engine"]
-    watchdog = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000)\n"
+    watchdog = (
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000)\n"
+    )
     assert kinds(a=watchdog) == ["watchdog"]
     assert kinds(a="#        (B)    (elements)                     (us)  (GB/s)  (GB/s)\n") == ["tests"]
     assert kinds(a=start()) == ["silence"]

@@ -6,11 +6,11 @@ and are not `hgx`.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class BoardKind:
+class BoardKind(Struct, frozen=True):
     """One kind of board: the class that it makes, how it is named, and its PCI device ids."""
 
     hardware_class: str

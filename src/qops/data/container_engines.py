@@ -1,6 +1,6 @@
 """Container engines: what each operating system offers, and from which version an engine does what GPUs need."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 Version = tuple[int, ...]
 
@@ -18,8 +18,7 @@ DOCKER_REPOSITORY = "https://download.docker.com/linux"
 DOCKER_PACKAGES = ("docker-ce", "docker-ce-cli", "containerd.io", "docker-buildx-plugin", "docker-compose-plugin")
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """What one operating system has in its own repositories. Empty: it has none."""
 
     docker: tuple[str, ...]  # packages

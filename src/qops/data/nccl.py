@@ -1,8 +1,9 @@
 """Facts of NCCL: P2P levels, legacy numbers, defaults by version, and which release reads which variable."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from qops.evidence.gpu import Path
 
@@ -42,8 +43,7 @@ FIRST_TOOLKIT = {9: (11, 8), 10: (12, 8), 12: (12, 8)}
 FIRST_RELEASE = {10: (2, 26, 2), 12: (2, 26, 2)}
 
 
-@dataclass(frozen=True, slots=True)
-class EngineDefault:
+class EngineDefault(Struct, frozen=True):
     """A variable that a serving engine sets when nobody did."""
 
     engine: str
@@ -86,8 +86,7 @@ def distance(level: str) -> int:
     return LEVELS.index(level)
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultLevel:
+class DefaultLevel(Struct, frozen=True):
     """The P2P level that is in force when nothing is set, and why."""
 
     level: str
