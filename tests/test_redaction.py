@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qops import probes
+from qops.probes.base import Command
 from qops.redaction import Redactor
 
 HF = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWx"
@@ -76,6 +78,8 @@ def test_secrets_go_and_lines_stay(text: str, secret: str) -> None:
         "eos_token_id=2 pad_token='<pad>' bos_token: <s> next_token=5 token=7",
         "--max-num-batched-tokens 8192 --tokenizer x --tokenizer-mode auto --enable-prefix-caching",
         "TOKENIZERS_PARALLELISM=false",
+        "secret: changed",
+        'test "${secret:--}"',
         "HF_TOKEN_PATH=/root/.cache/huggingface/token",
         "PWD=/root\nOLDPWD=/tmp",
         "api_key=None, password=null, token: true",
@@ -163,3 +167,8 @@ def test_no_text_takes_long(piece: str) -> None:
 
 def test_marks_are_plain() -> None:
     assert re.fullmatch(r"api_key=<redacted:\d+>", redact("api_key=geheim"))
+
+
+def test_no_question_of_a_probe_is_taken_for_a_secret() -> None:
+    words = [word for probe in probes.ALL for ask in probe.asks if isinstance(ask, Command) for word in ask.argv]
+    assert [word for word in words if redact(word) != word] == []

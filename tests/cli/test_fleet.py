@@ -100,14 +100,20 @@ def test_each_host_gets_a_bundle_and_they_are_judged_again(
 
 
 @pytest.mark.usefixtures("few")
-def test_one_host_goes_to_a_file_and_several_do_not(
+def test_one_host_goes_to_a_file_and_several_to_one_bundle_or_a_folder(
     hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(tmp_path / "one.tar.gz")
     assert run(["collect", "-i", hosts, "-l", "gpu-a", "-o", file, "--seconds", "2", "-q"]) == HEALTHY
     assert Path(file).is_file()
     assert capsys.readouterr().err == ""
-    assert run(["collect", "-i", hosts, "-o", file, "--seconds", "2"]) == USAGE
+    assert run(["collect", "-i", hosts, "-o", file, "--seconds", "2"]) == UNREACHABLE
+    assert "has 3 of 4 hosts" in capsys.readouterr().err
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["hosts.ini", "one.tar.gz"]
+    run(["diagnose", "--from", file, "--format", "json", *SELECTED])
+    assert {h["host"] for h in json.loads(capsys.readouterr().out)["hosts"]} == {"gpu-a", "gpu-b", "gpu-c"}
+    (tmp_path / "plain").write_text("")
+    assert run(["collect", "-i", hosts, "-o", str(tmp_path / "plain"), "--seconds", "2"]) == USAGE
     assert (
         run(["collect", "-i", hosts, "-l", "dead,gpu-c", "-o", str(tmp_path / "two"), "--seconds", "2"]) == UNREACHABLE
     )

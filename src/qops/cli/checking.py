@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from qops.cli import output
 from qops.data import engines
-from qops.errors import FAULT, HEALTHY, ParseError, UsageError
+from qops.errors import FAULT, HEALTHY, UsageError
 from qops.flags import Command, Remark, Severity, check, check_variables, shell, sources
-from qops.render import screen
 from qops.transports.base import clean
 
 if TYPE_CHECKING:
     from qops.recipes import Recipe
+    from qops.render.sarif import Result
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
 
-def run(engine: str, version: str, files: Sequence[str], words: Sequence[str], form: str) -> int:
+def run(engine: str, version: str, files: Sequence[str], words: Sequence[str], form: str, path: str | None) -> int:
     """Check and write; return the exit status. Raises UsageError when there is nothing to check."""
     if not files and not words:
         raise UsageError("there is nothing to check", "give a command after `--`, or --file FILE")
@@ -30,17 +31,17 @@ def run(engine: str, version: str, files: Sequence[str], words: Sequence[str], f
         found += _checked(_typed(engine, words), version, Path())
     for name in files:
         found += _file(name, engine, version)
-    _write(found, form)
+    _write(found, form, path)
     return FAULT if any(one.severity is Severity.ERROR for one in found) else HEALTHY
 
 
-def run_recipes(known: "Mapping[str, Recipe]", names: Sequence[str], version: str, form: str) -> int:
+def run_recipes(known: "Mapping[str, Recipe]", names: Sequence[str], version: str, form: str, path: str | None) -> int:
     """Check recipes by their names and write; return the exit status."""
     from qops.cli.showing import remarks
     from qops.recipes import one
 
     found = [remark for name in names for remark in remarks(one(known, name), version)]
-    _write(found, form)
+    _write(found, form, path)
     return FAULT if any(remark.severity is Severity.ERROR for remark in found) else HEALTHY
 
 
@@ -58,10 +59,7 @@ def _typed(engine: str, words: Sequence[str]) -> Command:
 
 def _file(name: str, engine: str, version: str) -> list[Remark]:
     text = _text(name)
-    try:
-        source = sources.read(text, name, engine)
-    except ParseError as error:
-        raise UsageError(error.message) from error
+    source = sources.read(text, name, engine)
     found: list[Remark] = []
     for command in source.commands:
         found += _checked(command, version, Path(name).parent)
@@ -107,15 +105,30 @@ def _text(name: str) -> str:
         raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _write(found: Sequence[Remark], form: str) -> None:
+def _result(one: Remark) -> "Result":
+    from qops.render.sarif import LEVELS, Result
+
+    message = f"{one.flag}: {one.message}{f'; instead: {one.instead}' if one.instead else ''}"
+    file = one.source if one.line and one.source != "-" else ""  # a recipe's remark has no line, and names a release
+    if one.source and not file:
+        message = f"{one.source}: {message}"
+    return Result(one.kind, LEVELS[one.severity], message, file, one.line)
+
+
+def _write(found: Sequence[Remark], form: str, path: str | None) -> None:
     counts = Counter(one.severity for one in found)
+    if form == "sarif":
+        from qops.render import sarif
+
+        output.write(sarif.log([_result(one) for one in found]), path)
+        return
     if form == "json":
         document = {
             "schema": 1,
             "remarks": found,
             "summary": {severity.value: counts[severity] for severity in Severity},
         }
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+        output.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n", path)
         return
     lines: list[list[tuple[str, str]]] = []
     for one in found:
@@ -126,4 +139,4 @@ def _write(found: Sequence[Remark], form: str) -> None:
     words = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "notes"}
     said = [f"{counts[severity]} {word[:-1] if counts[severity] == 1 else word}" for severity, word in words.items()]
     lines.append([(", ".join(said) if found else "nothing to remark", "")])
-    screen.write(lines)
+    output.lines(lines, path)

@@ -24,18 +24,19 @@ def make(
     *,
     also: Collection[str],
     quiet: bool,
+    seconds: float = options.SECONDS,
 ) -> tuple[dict[str, R], dict[str, str], bool]:
     """Return what `result` makes of each host, why there is nothing of the others, and whether Ctrl-C ended it.
 
-    Without an inventory this host is asked. `also` names the variables that `result` uses. UsageError for an
-    inventory that cannot be read.
+    Without an inventory this host is asked. `also` names the variables that `result` uses; a look takes at most
+    `seconds`. UsageError for an inventory that cannot be read.
     """
 
     def seen(found: Answers) -> Mapping[type, Any]:
         return observe(found.texts, found.gaps, known)
 
     if inventory is None:
-        here = look(known, what="looking at this host", seconds=options.SECONDS, quiet=quiet)
+        here = look(known, what="looking at this host", seconds=seconds, quiet=quiet)
         return {here.host: result(seen(here), {})}, {}, here.interrupted
     from qops.cli import fleet  # brings fabric, which a look at this host does without
 
@@ -47,7 +48,7 @@ def make(
         return result(seen(found), hosts[found.host].variables)
 
     looked, interrupted = fleet.look(
-        list(hosts.values()), known, of_one, what=f"looking at {len(hosts)} hosts", seconds=options.SECONDS, quiet=quiet
+        list(hosts.values()), known, of_one, what=f"looking at {len(hosts)} hosts", seconds=seconds, quiet=quiet
     )
     made = {one.host.name: one.result for one in looked if one.result is not None}
     errors = {one.host.name: f"{one.error.message}; try: {one.error.hint}" for one in looked if one.error}

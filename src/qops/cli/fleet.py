@@ -4,10 +4,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from qops.cli.looking import ask
 from qops.cli.progress import PATIENCE, Line
@@ -17,6 +18,7 @@ from qops.errors import TransportError
 from qops.inventory import Host
 from qops.job import Judged, judged
 from qops.probes.base import Probe
+from qops.redaction import Redactor
 from qops.report import Coverage, HostReport, Verdict
 from qops.rule import Rule
 from qops.transports.ssh import Ssh
@@ -47,14 +49,16 @@ def look(
     what: str,
     seconds: float,
     output: Callable[[Host], str | None] = lambda host: None,
+    alike: Redactor | None = None,
     quiet: bool = False,
 ) -> tuple[tuple[Looked[R], ...], bool]:
     """Ask every host for `seconds` and `make` a result of what it answers, in the thread that asked it.
 
-    `make` gets the collection, why the connection was lost (or ""), and a line on the bundle (or ""). Returns what
-    became of each host in the order of `hosts`, and whether Ctrl-C ended it; then what there was is kept.
+    `make` gets the collection, why the connection was lost (or ""), and a line on the bundle (or ""). Secrets in
+    bundles get marks like those of `alike`. Returns what became of each host in the order of `hosts`, and whether
+    Ctrl-C ended it; then what there was is kept.
     """
-    fleet = _Fleet(hosts, known, make, seconds, output)
+    fleet = _Fleet(hosts, known, make, seconds, output, alike)
     with Line(what, quiet=quiet) as line:
         interrupted = fleet.wait(line, what)
     if len(hosts) > 1 and not quiet and fleet.took:
@@ -73,8 +77,10 @@ class _Fleet(Generic[R]):
         make: Callable[[Collection, str, str], R],
         seconds: float,
         output: Callable[[Host], str | None],
+        alike: Redactor | None,
     ) -> None:
         self.hosts, self.known, self.make, self.seconds, self.output = hosts, known, make, seconds, output
+        self.alike = alike
         self.looked: dict[int, Looked[R]] = {}
         self.took: dict[str, float] = {}  # seconds, of those that are done
         self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -144,7 +150,12 @@ class _Fleet(Generic[R]):
             with self._connecting:
                 ssh.open()
             collection, written = ask(
-                ssh, self.known, seconds=self.seconds, output=self.output(host), progress=progress
+                ssh,
+                self.known,
+                seconds=self.seconds,
+                output=self.output(host),
+                progress=progress,
+                alike=self.alike,
             )
             lost = ssh.lost
             ssh.stop()
@@ -157,15 +168,24 @@ class _Fleet(Generic[R]):
 
 
 def diagnose(
-    hosts: Sequence[Host], known: Sequence[Probe], rules: Sequence[Rule], *, seconds: float, quiet: bool
+    hosts: Sequence[Host],
+    known: Sequence[Probe],
+    rules: Sequence[Rule],
+    settle: Callable[[HostReport], HostReport],
+    *,
+    seconds: float,
+    quiet: bool,
 ) -> tuple[tuple[Judged, ...], bool]:
-    """Judge every host; return the judgements in the order of `hosts`, and whether Ctrl-C ended it."""
+    """Judge every host; return the judgements in the order of `hosts`, and whether Ctrl-C ended it.
+
+    `settle` marks the findings of a report that are suppressed.
+    """
 
     def make(found: Collection, lost: str, written: str) -> Judged:
         if lost and not found.texts:
             return Judged(_unseen(found.host, rules, Verdict.UNREACHABLE, lost))
         evidence = observe(found.texts, found.gaps)
-        report = judge(found.host, found.collected_at, evidence, rules)
+        report = settle(judge(found.host, found.collected_at, evidence, rules))
         short = lost or ("interrupted before everything was asked" if found.interrupted else "")
         if short and report.verdict is not Verdict.FAULT:
             report = replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")

@@ -16,21 +16,35 @@ from qops.transports.local import Local
 
 
 def look(
-    known: Sequence[Probe], *, what: str, seconds: float, output: str | None = None, quiet: bool = False
+    known: Sequence[Probe],
+    *,
+    what: str,
+    seconds: float,
+    output: str | None = None,
+    alike: Redactor | None = None,
+    quiet: bool = False,
 ) -> Collection:
     """Ask this host for `seconds`, and write what it answers to the bundle `output` without its secrets.
+
+    These get marks like those of `alike`.
 
     Raises BundleError when the bundle cannot be written.
     """
     with Line(f"{what} for {seconds:.0f} s", quiet=quiet) as line:
-        collection, written = ask(Local(), known, seconds=seconds, output=output, progress=line.update)
+        collection, written = ask(Local(), known, seconds=seconds, output=output, alike=alike, progress=line.update)
     if written and not quiet:
         click.echo(written, err=True)
     return collection
 
 
 def ask(
-    host: Transport, known: Sequence[Probe], *, seconds: float, output: str | None, progress: Progress
+    host: Transport,
+    known: Sequence[Probe],
+    *,
+    seconds: float,
+    output: str | None,
+    progress: Progress,
+    alike: Redactor | None = None,
 ) -> tuple[Collection, str]:
     """Ask `host` for `seconds`: what it answers, and a line on the bundle `output` when that is given.
 
@@ -39,7 +53,7 @@ def ask(
     if output is None:
         return collect(host, known, seconds=seconds, progress=progress), ""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    redact = Redactor()
+    redact = Redactor(alike=alike)
     with Writer(Path(output), host=host.name, collected_at=now, redactor=redact) as writer:
         collection = collect(host, known, seconds=seconds, progress=progress, record=writer.add)
         writer.interrupted = collection.interrupted

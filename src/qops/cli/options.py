@@ -47,12 +47,15 @@ def fleet(command: F) -> F:
     )(command)
 
 
-def hosts(inventory: str | None, limit: str | None) -> "tuple[Host, ...]":
-    """Return the hosts that `-i` and `-l` name; none when neither is given. Raises UsageError."""
+def hosts(inventory: str | None, limit: str | None, also: Sequence[str] = ()) -> "tuple[Host, ...]":
+    """Return the hosts that `-i` and `-l` name, with their variables `also`; none when neither is given.
+
+    Raises UsageError.
+    """
     if inventory is None:
         if limit is not None:
             raise UsageError("-l chooses among the hosts of an inventory, and none is given", "add -i INVENTORY")
         return ()
     from qops import inventory as inventories
 
-    return inventories.hosts(inventory, limit or "all")
+    return inventories.hosts(inventory, limit or "all", also=also)

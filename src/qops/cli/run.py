@@ -1,5 +1,6 @@
 """Running the command line: every error becomes one clear message and an exit status, in this one place."""
 
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,11 @@ from qops.errors import INTERNAL, INTERRUPTED, USAGE, QopsError
 def run(arguments: Sequence[str]) -> int:
     """Run `qops` with `arguments` and return the exit status."""
     debug = "--debug" in arguments
+    nagios = "--exit-codes=nagios" in arguments or ("--exit-codes", "nagios") in itertools.pairwise(arguments)
+
+    def failed(kind: str, message: str, hint: str, status: int) -> int:
+        return _unknown(message) if nagios else _say(kind, message, hint, status)
+
     try:
         status = qops.main(args=list(arguments), prog_name="qops", standalone_mode=False)
         sys.stdout.flush()
@@ -23,12 +29,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         message = error.format_message()
-        _say(
-            "error",
-            message[:1].lower() + message[1:].rstrip("."),
-            f"see {context.command_path} --help" if context else "",
-        )
-        return USAGE
+        hint = f"see {context.command_path} --help" if context else ""
+        return failed("error", message[:1].lower() + message[1:].rstrip("."), hint, USAGE)
     except (click.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
@@ -39,26 +41,29 @@ def run(arguments: Sequence[str]) -> int:
     except QopsError as error:
         if debug:
             _show_traceback()
-        _say("error", error.message, error.hint)
-        return error.exit_code
+        return failed("error", error.message, error.hint, error.exit_code)
     except Exception as error:
         if debug:
             _show_traceback()
             return INTERNAL
-        where = _save_traceback()
-        _say(
-            "internal error",
-            f"{type(error).__name__}: {error}",
-            f"this is a fault of qops {__version__}; report it with {where}",
-        )
-        return INTERNAL
+        hint = f"this is a fault of qops {__version__}; report it with {_save_traceback()}"
+        return failed("internal error", f"{type(error).__name__}: {error}", hint, INTERNAL)
     return status if isinstance(status, int) else 0
 
 
-def _say(kind: str, message: str, hint: str) -> None:
+def _say(kind: str, message: str, hint: str, status: int) -> int:
     print(f"{kind}: {message}", file=sys.stderr)  # noqa: T201
     if hint:
         print(f"  hint: {hint}", file=sys.stderr)  # noqa: T201
+    return status
+
+
+def _unknown(message: str) -> int:
+    """Say as a plugin of Nagios that nothing is known: by a line on standard output, and its status for that."""
+    from qops.render import nagios
+
+    sys.stdout.write(f"QOPS UNKNOWN - {nagios.line(message)}\n")
+    return nagios.UNKNOWN
 
 
 def _show_traceback() -> None:

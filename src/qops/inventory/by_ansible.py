@@ -48,7 +48,11 @@ def read(source: str, pattern: str, also: Collection[str] = ()) -> tuple[tuple[H
                 templar = Templar(loader, variables=its)
                 told = {name: _plain(templar.template(its[name])) for name in USED if its.get(name) is not None}
                 groups = frozenset(_plain(group.name) for group in one.get_groups())
-                others = {name: json.loads(json.dumps(templar.template(its[name]))) for name in also if name in its}
+                others = {
+                    name: json.loads(json.dumps(templar.template(its[name]), default=str))
+                    for name in also
+                    if name in its
+                }
                 found.append(host(_plain(one.name), told, groups, others))
     except AnsibleError as error:
         hint = (

@@ -49,11 +49,14 @@ def _verdict(name: str, verdict: Verdict, reason: str) -> Line:
 
 
 def _host(host: HostReport, *, verbose: bool, quiet: bool) -> Iterator[Line]:
-    causes = [f for f in host.findings if f.role is Role.CAUSE and f.severity is not Severity.INFO]
+    causes = [f for f in host.findings if f.role is Role.CAUSE and f.severity is not Severity.INFO and f.counts]
     for position, finding in enumerate(causes):
         yield from _full(finding, "root cause" if position == 0 else "also a cause", verbose=verbose)
     for finding in host.findings:
         if finding in causes:
+            continue
+        if not finding.counts:  # never silently left out, not even by --quiet
+            yield from _short(finding, "suppressed", verbose=verbose)
             continue
         if finding.severity is Severity.INFO:
             # What merely looks like a fault of the host is for those who wonder about it.
@@ -85,6 +88,8 @@ def _full(finding: Finding, title: str, *, verbose: bool) -> Iterator[Line]:
     style = "bold red" if finding.severity is Severity.ERROR else "bold yellow"
     yield [(title, style), (f"   {finding.code} {finding.cause}", "bold"), (f"   {finding.confidence}", "dim")]
     yield [(f"  {finding.subject}: " if finding.subject else "  ", ""), (finding.message, "")]
+    if finding.suppressed:
+        yield [("  ", ""), (str(finding.suppressed), "yellow")]
     yield from _evidence(finding.evidence, verbose=verbose)
     for fix in finding.fix:
         yield [(f"  {fix.kind:<10} ", "green"), (fix.text, "")]
@@ -99,6 +104,8 @@ def _full(finding: Finding, title: str, *, verbose: bool) -> Iterator[Line]:
 def _short(finding: Finding, title: str, *, verbose: bool) -> Iterator[Line]:
     subject = f"{finding.subject}: " if finding.subject else ""
     yield [(f"{title:<13}", "dim"), (f"{finding.cause}: {subject}{finding.message}", "")]
+    if finding.suppressed:
+        yield [("             ", ""), (str(finding.suppressed), "yellow")]
     if verbose:
         yield from _evidence(finding.evidence, verbose=True)
 

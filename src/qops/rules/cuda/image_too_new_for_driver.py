@@ -19,6 +19,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
             "install a driver branch that runs the image's CUDA",
             commands=("ansible-playbook site.yml --tags nvidia_driver --limit HOST",),
             needs_reboot=True,
+            variable="nvidia_driver_version",
             tag="nvidia_driver",
         ),
         Fix("take an image of an older CUDA", kind="workaround", variable="inference_image_images"),
