@@ -1,6 +1,7 @@
 """The script of the role gpu_power, against an nvidia-smi that keeps its state in files."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -102,3 +103,18 @@ def test_without_a_driver_it_says_so(gpus: Path) -> None:
     done = _run(gpus, "GPU-01 on - -\n")
     assert (done.returncode, done.stdout) == (1, "")
     assert "there is no nvidia-smi" in done.stderr
+
+
+def _verifies() -> bool:
+    """Return whether this machine's udevadm checks rules: from systemd 254 on."""
+    if not shutil.which("udevadm"):
+        return False
+    said = subprocess.run(["udevadm", "--version"], capture_output=True, text=True, check=False).stdout
+    return int(said.split()[0]) >= 254
+
+
+@pytest.mark.skipif(not _verifies(), reason="needs udevadm of systemd 254 or later")
+def test_udev_takes_the_rule() -> None:
+    rule = ROOT / "roles/gpu_power/files/72-qops-gpu-power.rules"
+    done = subprocess.run(["udevadm", "verify", str(rule)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -190,6 +190,12 @@ def test_a_unit_that_failed_says_why(host: Host, tmp_path: Path) -> None:
     )
 
 
+def test_what_was_wrong_may_stand_on_the_next_line(host: Host, tmp_path: Path) -> None:
+    host.unit("failed", "failed", Result="exit-code", ExecMainStatus="1")
+    (tmp_path / "journal").write_text("OSError: cannot load whale:\n  401 Unauthorized for url\nsee the manual\n")
+    assert host.ready()[2].endswith("its log says: OSError: cannot load whale: 401 Unauthorized for url")
+
+
 def test_a_unit_between_two_starts_is_waited_for(host: Host) -> None:
     host.unit("activating", "auto-restart")
     assert host.ready() == (3, "starting", "it ended, and is started again")
@@ -232,6 +238,20 @@ def test_without_the_fail_safe_there_is_no_marker(host: Host, tmp_path: Path) ->
     host.describe(fail_safe=False)
     assert host.start("begin")[0] == 0
     assert not (tmp_path / "state/starting").exists()
+
+
+def test_a_disk_that_takes_nothing_keeps_no_service_down(host: Host) -> None:
+    host.describe(state="/dev/null/full")
+    status, told = host.start("begin")
+    assert status == 0 and "so this start is not marked" in told
+
+
+def test_a_start_that_cannot_be_begun_is_tried_again_and_not_skipped_for_good(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "tiny.json").write_text("{half")
+    done = host.run("start", "begin", str(tmp_path / "tiny.json"))
+    assert done.returncode == 255 and "cannot be read" in done.stderr
+    host.describe(run="/dev/null/full")
+    assert host.start("begin")[0] == 255
 
 
 def test_a_start_notes_what_it_takes(host: Host, tmp_path: Path) -> None:
@@ -298,6 +318,16 @@ def test_a_hung_engine_is_recorded_and_restarted_at_the_third_look(
     assert "the last line of the engine" in (folder / "journal.txt").read_text()
     assert "vllm:generation_tokens_total" in (folder / "metrics.txt").read_text()
     assert f"{os.getpid()} " in (folder / "processes.txt").read_text()
+
+
+def test_a_hung_engine_is_restarted_though_nothing_can_be_kept_of_it(host: Host, engine: FakeEngine) -> None:
+    _as_root()
+    host.watch()
+    host.describe(state="/dev/null/full")
+    engine.mode = "hang"
+    told = [host.watch() for _ in range(3)]
+    assert "what it did cannot be kept (Not a directory), and now it is restarted" in told[2]
+    assert host.did() == ["systemctl kill --signal=SIGKILL -- qops-serve-tiny.service"]
 
 
 def test_a_busy_engine_is_left_alone(host: Host, engine: FakeEngine) -> None:

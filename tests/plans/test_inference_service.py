@@ -17,6 +17,7 @@ from qops.derive.service_unit import quoted
 from qops.derive.setting import State
 from qops.errors import UsageError
 from qops.evidence.inference import InferenceService
+from qops.evidence.services import Services
 from qops.plans import Plan, service
 from qops.plans.inference_service import PLAN
 
@@ -300,3 +301,11 @@ def test_a_moved_tag_and_a_changed_template_wait_like_any_change() -> None:
 def test_a_number_of_releases_is_a_number() -> None:
     with pytest.raises(UsageError, match="inference_service_keep cannot be 'many'"):
         _plan(host(), TINY, keep="many")
+
+
+def test_what_was_not_seen_changes_no_unit() -> None:
+    now = running(_digests(_plan(host(raises=False), TINY)))
+    for unseen in (Services({}, None), None):
+        plan = _plan({**host(now), Services: unseen}, TINY, restart=True)
+        assert plan.facts["restart"] == [] and _written(plan) == {}
+        assert plan.settings[0].state is State.UNSEEN

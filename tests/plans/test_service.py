@@ -28,6 +28,7 @@ from qops.evidence.inference import InferenceServices
 from qops.evidence.kernel import Memory
 from qops.evidence.model import Models
 from qops.evidence.peer_probe import PeerArm, PeerProbe
+from qops.evidence.services import Services
 from qops.evidence.text import Quote
 from qops.flags import shell, sources
 from qops.plans.inference_service import PLAN
@@ -432,7 +433,8 @@ def test_the_role_takes_the_instance_and_writes_the_same_unit(name: str, options
     made = _made(name, options=options)
     said = {key.removeprefix("inference_service_"): value for key, value in yaml.safe_load(instance(made)).items()}
     secrets = {made.service.name: dict.fromkeys(options.secrets, "x")} if options.secrets else {}
-    seen = {**_host(made.recipe), InferenceServices: InferenceServices({})}
+    lifts = Services({}, Quote("host services", 1, ""), raises_limits=True)
+    seen = {**_host(made.recipe), InferenceServices: InferenceServices({}), Services: lifts}
     role = PLAN.make(seen, made.hardware, {**PLAN.defaults, **said, "secrets": secrets})
     assert role.refused == ()
     written = {file["dest"]: file.get("content") for file in role.facts["files"]}

@@ -9,6 +9,7 @@ from qops.plans.host_tuning import PLAN as HOST_TUNING
 from qops.plans.inference_image import PLAN as INFERENCE_IMAGE
 from qops.plans.inference_service import PLAN as INFERENCE_SERVICE
 from qops.plans.model_store import PLAN as MODEL_STORE
+from qops.plans.monitoring import PLAN as MONITORING
 from qops.plans.nvidia_driver import PLAN as NVIDIA_DRIVER
 from qops.plans.pcie_p2p import PLAN as PCIE_P2P
 from qops.plans.preflight import PLAN as PREFLIGHT
@@ -31,6 +32,7 @@ ALL: tuple[RolePlan, ...] = (
     MODEL_STORE,
     INFERENCE_SERVICE,
     FIREWALL,
+    MONITORING,
     REBOOT,  # by playbooks/reboot.yml alone
 )
 BY_ROLE = {plan.role: plan for plan in ALL}

@@ -10,6 +10,7 @@ from qops.derive.container_engine import losing
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
 from qops.derive.service import Service, conflicts
+from qops.derive.service_gpus import gpus_by
 from qops.derive.setting import Setting, State, setting
 from qops.evidence.cdi import Cdi
 from qops.evidence.container import Containers
@@ -19,7 +20,7 @@ from qops.evidence.inference import InferenceService, InferenceServices
 from qops.evidence.services import Services
 from qops.plans import service as planned
 from qops.plans.base import Options, Plan, RolePlan, Seen
-from qops.plans.inference_service_options import DEFAULTS, on, seconds, services
+from qops.plans.inference_service_options import DEFAULTS, number, on, services
 
 _ABSENT = InferenceService("", None)  # type: ignore[arg-type]
 WANTS = "/etc/systemd/system/multi-user.target.wants"
@@ -31,15 +32,18 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
     chosen = services(options, seen, hardware)
     wanted = chosen.services
     found: InferenceServices | None = seen.get(InferenceServices)
-    wait, restart = seconds(options, "wait"), on(options, "restart")
-    if found is None:
-        unseen = Setting("services", "", "", "", State.UNSEEN, "the units were not seen")
-        return Plan((unseen,) if wanted else (), facts=_facts((), wait, InferenceServices({})))
+    wait, restart = number(options, "wait", "seconds"), on(options, "restart")
+    # What was not seen changes no unit: each change is a restart.
+    limits = seen.get(Services)
+    if found is None or limits is None or limits.raises_limits is None:
+        what = "the units were" if found is None else "whether the host lifts limits was"
+        unseen = Setting("services", "", "", "", State.UNSEEN, f"{what} not seen")
+        return Plan((unseen,) if wanted else (), facts=_facts((), wait, InferenceServices({}), restart))
     engine, cdi = seen.get(ContainerEngine), seen.get(Cdi)
     refused = [*chosen.refused, *conflicts(wanted)]
     placed = []
     for one in wanted:
-        by, why = _gpus_by(one, engine, cdi)
+        by, why = gpus_by(one, engine, cdi)
         refused += [f"service {one.name}: {why}"] if why else []
         placed.append(replace(one, gpus_by=by))
     refused += _ports(placed, found, seen.get(Listeners))
@@ -50,7 +54,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
         notes.append("this host may not lift limits (a container): the units leave LimitMEMLOCK and LimitNOFILE out")
     settings = tuple(s for state in states for s in state.settings)
     intent = {"inference_service": " ".join(one.name for one in wanted)}
-    return Plan(settings, tuple(refused), notes=tuple(notes), facts=_facts(states, wait, found), intent=intent)
+    return Plan(settings, tuple(refused), notes=tuple(notes), facts=_facts(states, wait, found, restart), intent=intent)
 
 
 class _State:
@@ -77,7 +81,7 @@ def _state(service: Service, now: InferenceService, restart: bool, threatened: b
     # A unit that systemd never read needs no reload.
     state.reload = now.loaded and (unit_differs or now.stale)
     key, because = f"service {name}", f"{service.model} on port {service.port}, {_where(service)}"
-    waits = "" if not (older or now.secret_changed) else _changed(older, now.secret_changed)
+    waits = _changed(older, now)
     if state.reload and threatened:
         state.write, state.reload = False, False
         state.note = (
@@ -109,35 +113,16 @@ def _state(service: Service, now: InferenceService, restart: bool, threatened: b
     return state
 
 
-def _changed(paths: Sequence[str], secret: bool) -> str:
+def _changed(paths: Sequence[str], now: InferenceService) -> str:
+    """Return what differs from what the service was started with, in words; "" for nothing."""
     kinds = ["unit" if path.endswith(".service") else "environment" for path in paths]
-    return " and ".join([*sorted(kinds, reverse=True), *(["secrets"] if secret else [])])
+    moved = [one if one.startswith("image ") else f"template {one}" for one in now.moved]
+    return " and ".join([*sorted(kinds, reverse=True), *moved, *(["secrets"] if now.secret_changed else [])])
 
 
 def _where(service: Service) -> str:
     gpus = "all GPUs" if service.all_gpus and service.gpus else f"GPUs {', '.join(map(str, service.gpus))}"
     return f"{service.runtime}, {gpus if service.gpus else 'no GPU'}"
-
-
-def _gpus_by(service: Service, engine: ContainerEngine | None, cdi: Cdi | None) -> tuple[str, str]:
-    """Return how the service's container gets its GPUs, and why it cannot have them."""
-    if service.runtime == "venv":
-        return "", ""
-    if engine is None:
-        return "", "the container engine was not seen"
-    if service.runtime == "docker" and engine.active != "active":
-        return "", "docker does not run: ansible-playbook site.yml --tags container_engine"
-    if service.runtime == "podman" and not engine.podman:
-        return "", "podman is not there: container_engine_kind: podman"
-    if not service.gpus:
-        return "", ""
-    described = cdi is not None and cdi.effective() is not None
-    if described and (service.runtime == "podman" or engine.info.cdi_folders):
-        return "cdi", ""
-    if service.runtime == "docker" and "nvidia" in engine.info.runtimes:
-        return "gpus", ""
-    why = "no specification for CDI describes the GPUs" if not described else "docker has CDI switched off"
-    return "", f"{why}, and there is no nvidia runtime: ansible-playbook site.yml --tags container_toolkit"
 
 
 def _ports(wanted: Sequence[Service], found: InferenceServices, listeners: Listeners | None) -> list[str]:
@@ -163,7 +148,7 @@ def _leftover(wanted: Sequence[Service], found: InferenceServices) -> list[str]:
     ]
 
 
-def _facts(states: Sequence[_State], wait: int, found: InferenceServices) -> dict[str, Any]:
+def _facts(states: Sequence[_State], wait: int, found: InferenceServices, restart: bool) -> dict[str, Any]:
     files: list[dict[str, str]] = []
     for state in states:
         service, name = state.service, state.service.name
@@ -187,8 +172,11 @@ def _facts(states: Sequence[_State], wait: int, found: InferenceServices) -> dic
         "secrets": [s.service.name for s in states if s.service.secrets],
         "start": [s.service.name for s in states if s.start],
         "restart": [s.service.name for s in states if s.restart],
+        # What runs is kept before: also where only its secrets may change, which is known when they are written.
+        "change": [s.service.name for s in states if s.restart or (s.now.up and restart and s.service.secrets)],
+        "there": sorted(found.services),
         "up": [s.service.name for s in states if s.now.up],
-        "reload": any(s.reload for s in states),
+        "reload": any(s.reload and not s.restart for s in states),  # a change does it between stop and start
         "watch": [s.service.name for s in states if not s.now.watched and not s.now.held and s.write],
         "held": [s.service.name for s in states if s.now.held],
         "wait": wait,
@@ -201,4 +189,5 @@ PLAN = RolePlan(
     defaults=DEFAULTS,
     make=make,
     needs_class=False,
+    also={"model_store_root": planned.ROOT},
 )

@@ -9,14 +9,15 @@ from qops import recipes
 from qops.derive import service_limits
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
-from qops.derive.service import DEFAULT_PORT, Service, said
+from qops.derive.service import DEFAULT_PORT, KEY_OF, Service, said
 from qops.errors import UsageError
 from qops.evidence.gpu import Gpus
 from qops.evidence.services import Services
 from qops.inventory.host import is_true
 from qops.plans import inference_service_values as values
+from qops.plans import service as planned
 from qops.plans.base import Options, Seen
-from qops.plans.inference_service_recipe import KEY_OF, Chosen, from_recipe
+from qops.plans.inference_service_flags import checked
 
 DEFAULTS: dict[str, Any] = {
     "manage": True,
@@ -24,12 +25,14 @@ DEFAULTS: dict[str, Any] = {
     "secrets": {},
     "recipes": [],
     "restart": False,
+    "release": "",
     "wait": 900,
+    "keep": 5,
     "fail_safe": True,
 }
 KEYS = frozenset((
     "name", "recipe", "command", "runtime", "image", "gpus", "port", "address", "model", "environment", "volumes",
-    "user", "drain", "token_seconds", "load_seconds",
+    "user", "drain", "token_seconds", "load_seconds", "smoke",
 ))  # fmt: skip
 _OF_RECIPES = frozenset(("command", "image", "volumes", "user", "drain", "model"))
 _DRAIN = 60  # seconds, of an engine that drains without a limit of its own
@@ -60,11 +63,13 @@ def services(options: Options, seen: Seen, hardware: Derived[HardwareClass]) -> 
         own = secrets.get(name, ())
         if "recipe" in one:
             made, refused, notes = _by_recipe(name, one, options, own, seen, hardware, only=len(given) == 1)
-            wanted.refused.extend(refused)
-            wanted.notes.extend(notes)
         else:
             made = _service(name, one, options, own, seen.get(Gpus), only=len(given) == 1)
-        wanted.services.append(replace(made, raises_limits=raises))
+            refused, notes = checked(made)
+        wanted.refused.extend(refused)
+        wanted.notes.extend(notes)
+        smoke, keep = values.smoke(name, one.get("smoke")), number(options, "keep", "releases")
+        wanted.services.append(replace(made, raises_limits=raises, smoke=smoke, keep=keep))
     names = [one.name for one in wanted.services]
     if strange := sorted(set(secrets) - set(names)):
         there = ", ".join(names) or "none"
@@ -72,11 +77,11 @@ def services(options: Options, seen: Seen, hardware: Derived[HardwareClass]) -> 
     return wanted
 
 
-def seconds(options: Options, name: str) -> int:
-    """Return a variable that is a number of seconds. UsageError when it is none."""
+def number(options: Options, name: str, of: str) -> int:
+    """Return a variable that is a number of something. UsageError when it is none."""
     value = str(options[name])
     if not (value.isascii() and value.isdigit() and len(value) < 6):
-        raise UsageError(f"inference_service_{name} cannot be {value!r}", "give a number of seconds")
+        raise UsageError(f"inference_service_{name} cannot be {value!r}", f"give a number of {of}")
     return int(value)
 
 
@@ -111,19 +116,26 @@ def _by_recipe(
     runtime = str(given.get("runtime") or "docker")
     if runtime not in ("docker", "podman"):
         raise UsageError(f"service {name}: a recipe runs in an image, and not by {runtime}", "docker or podman")
-    picked = Chosen(
-        name=name,
-        gpus=chosen,
-        port=values.port(name, given.get("port"), None, recipe.port)[0],
-        address=values.address(name, given.get("address") or "127.0.0.1"),
-        environment=values.environment(name, given.get("environment")),
-        secrets=secrets,
-        runtime=runtime,
-        token_seconds=values.number(name, "token_seconds", given, _TOKEN),
-        load_seconds=values.number(name, "load_seconds", given, _LOAD),
-        fail_safe=on(options, "fail_safe"),
+    made = planned.make(
+        recipe,
+        seen,
+        hardware,
+        planned.Options(
+            name=name,
+            gpus=chosen,
+            port=values.port(name, given.get("port"), None, recipe.port)[0],
+            address=values.address(name, given.get("address") or "127.0.0.1"),
+            environment=values.environment(name, given.get("environment")),
+            secrets=secrets,
+            runtime=runtime,
+            token_seconds=values.number(name, "token_seconds", given, _TOKEN),
+            load_seconds=values.number(name, "load_seconds", given, _LOAD),
+            fail_safe=on(options, "fail_safe"),
+            root=str(options.get("model_store_root") or planned.ROOT),
+        ),
     )
-    return from_recipe(recipe, picked, seen, hardware, tuple(gpu.index for gpu in gpus.gpus) if gpus else ())
+    refused = tuple(f"service {name}: {why}" for why in (*made.refused, *made.unseen))
+    return made.service, refused, tuple(f"service {name}: {note}" for note in made.notes)
 
 
 def _service(

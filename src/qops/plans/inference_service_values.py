@@ -103,6 +103,11 @@ def gpus(service: str, given: object, seen: Gpus | None, *, only: bool) -> tuple
     return tuple(sorted(set(found))), bool(there) and set(found) == set(there)
 
 
+def is_secret(variable: str) -> bool:
+    """Return whether a variable of this name holds a secret."""
+    return _SECRET.search(variable) is not None
+
+
 def environment(service: str, given: object) -> dict[str, str]:
     """Return a service's variables, none of which may be a secret."""
     if not isinstance(given, Mapping):
@@ -112,7 +117,7 @@ def environment(service: str, given: object) -> dict[str, str]:
     for variable, value in given.items():
         if not _VARIABLE.fullmatch(str(variable)) or re.search(r"[\x00-\x1f]", str(value)):
             raise UsageError(f"service {service}: the variable {variable!r} cannot be", "give NAME: value, on one line")
-        if _SECRET.search(str(variable)) and str(value):
+        if is_secret(str(variable)) and str(value):
             raise UsageError(
                 f"service {service}: {variable} looks like a secret", "put it into inference_service_secrets"
             )
@@ -156,3 +161,20 @@ def number(service: str, key: str, given: Mapping[Any, Any], default: int) -> in
     if not (text.isascii() and text.isdigit() and len(text) < 6):
         raise UsageError(f"service {service}: {key} cannot be {text!r}", "give a number of seconds")
     return int(text)
+
+
+def smoke(service: str, given: object) -> tuple[Mapping[str, str], ...]:
+    """Return the questions that are asked before and after a change. UsageError for what is none."""
+    if given is None:
+        return ()
+    hint = '[{"prompt": "What is 2 + 2?", "contains": "4"}]'
+    if not isinstance(given, list):
+        raise UsageError(f"service {service}: smoke is no list of questions", hint)
+    for one in given:
+        if not isinstance(one, Mapping) or not one.get("prompt") or set(one) - {"prompt", "contains", "matches"}:
+            raise UsageError(f"service {service}: {one!r} is no question", hint)
+        try:
+            re.compile(str(one.get("matches", "")))
+        except re.error as error:
+            raise UsageError(f"service {service}: {one['matches']!r} is no regular expression: {error}", hint) from None
+    return tuple({key: str(value) for key, value in one.items()} for one in given)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,8 @@ class Done:
 
 def run(argv: Sequence[str], seconds: float = 10.0) -> Done:
     """Run a command for at most `seconds`; its standard output and error come together."""
-    with tempfile.TemporaryFile() as out:
+    # In memory: a full disk must not keep anybody from asking. No pipe: what is left behind would hold it.
+    with os.fdopen(os.memfd_create("said"), "w+b") as out:
         try:
             process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
         except OSError as error:

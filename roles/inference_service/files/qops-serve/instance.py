@@ -41,6 +41,12 @@ class Instance:
     token_seconds: float = 30.0  # in which one token must come
     failures: int = 3  # looks in a row without a token and without progress
     restarts: int = 3  # of a hung engine in an hour
+    image: str = ""  # of a container, as it is named there
+    needs: tuple[str, ...] = ()  # programs and folders of the host without which it cannot start
+    idle_seconds: float = 60.0  # how long a change waits for a moment without requests
+    smoke: tuple[dict[str, str], ...] = ()  # what is asked before and after a change
+    keep: int = 5  # good releases beside the one in force
+    described: str = ""  # the file that says all this
 
     def kept(self, name: str) -> Path:
         """Return a file of this service that outlives a boot."""
@@ -77,7 +83,7 @@ def read(name: str) -> Instance:
         made: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in said.items() if key in known
         }
-        return Instance(**made)
+        return Instance(**{**made, "described": str(path)})
     except FileNotFoundError:
         there = ", ".join(sorted(p.stem for p in path.parent.glob("*.json"))) or "none"
         raise Strange(f"there is no service {name}; there are: {there}") from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
 
 import ask
+import release
 import unit
 from bounded import run
 from instance import Instance, got, put
@@ -81,6 +83,12 @@ def waited(instance: Instance, seconds: float) -> Found:
         time.sleep(EVERY)
 
 
+def served(instance: Instance) -> bool:
+    """Whether what runs gave a token since it was started, and was started with the files that are in place."""
+    now = unit.show(instance).invocation
+    return bool(now) and got(instance.running("ready")) == now and release.begun(instance) == release.digest(instance)
+
+
 def last(instance: Instance) -> str:
     """Return the line of the log that most likely says why the engine ended."""
     # What the unit's own processes wrote: systemd's lines about the unit say no more than that it ended.
@@ -91,6 +99,8 @@ def last(instance: Instance) -> str:
     generic = ("Engine core initialization failed", "EngineDeadError", "exit-code")
     causes = [line for line in telling if not any(w in line for w in generic)]
     line = (causes or lines or [""])[-1]
+    if line.endswith(":") and line != lines[-1]:
+        line += " " + lines[lines.index(line) + 1]  # what was wrong stands on the next one
     return f"its log says: {line[-300:]}" if line else f"see journalctl -u {instance.unit}"
 
 
@@ -123,3 +133,6 @@ def _mark(instance: Instance, found: unit.Unit) -> None:
         return
     put(instance.running("ready"), found.invocation)
     instance.kept("starting").unlink(missing_ok=True)
+    if release.begun(instance) == release.digest(instance):
+        with contextlib.suppress(OSError):  # a full disk is no reason not to be ready
+            release.keep(instance, good=True)

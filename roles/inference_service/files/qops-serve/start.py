@@ -12,19 +12,24 @@ import os
 import time
 from pathlib import Path
 
+import change
+import release
 from bounded import run
 from instance import Instance, Strange, got, put
 from owner import NOBODY, UNKNOWN, owner
+from pending import BOOT_ID
 from unit import Container
 
 SKIP = 1  # of ExecCondition: the unit stays down, and is not restarted
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+AGAIN = 255  # of ExecCondition: the unit fails, and is started again
 EVERY = 1.0
 _ASK = 10.0  # seconds for one answer of a driver's tool
 
 
 def begin(instance: Instance) -> int:
     """Refuse a start that took the machine down before; otherwise leave the marker, and note what is started."""
+    if _mended(instance):
+        return AGAIN
     boot = got(BOOT_ID).strip()
     marked = got(instance.kept("starting")).split()
     if instance.fail_safe and marked and marked[0] != boot:
@@ -36,14 +41,33 @@ def begin(instance: Instance) -> int:
         put(instance.running("held"), held + "\n")
         print(f"<3>qops-serve: {instance.name} is held: {held}")
         return SKIP
-    for name in ("held", "ready", "secret", "watch.json"):
+    for name in ("held", "image", "ready", "secret", "watch.json"):
         instance.running(name).unlink(missing_ok=True)
     put(instance.running("started"), started(instance))
+    put(instance.running("release"), release.digest(instance))
+    if image := release.image_id(instance):
+        put(instance.running("image"), f"{image} {instance.runtime} {instance.image}\n")
     if instance.secret:
         put(instance.running("secret"), got(Path(instance.secret)))
     if instance.fail_safe:
-        put(instance.kept("starting"), f"{boot} {time.strftime('%Y-%m-%dT%H:%M:%S%z')}\n", lasting=True)
+        try:
+            put(instance.kept("starting"), f"{boot} {time.strftime('%Y-%m-%dT%H:%M:%S%z')}\n", lasting=True)
+        except OSError as error:
+            # A full disk is no reason not to serve.
+            print(f"<4>qops-serve: {error.filename or instance.state}: {error.strerror}, so this start is not marked")
     return 0
+
+
+def _mended(instance: Instance) -> bool:
+    """Undo a change during which the machine went down; return whether systemd has to read the files anew."""
+    try:
+        mended = change.after_boot(instance)
+    except (Strange, OSError) as error:
+        print(f"<3>qops-serve: {instance.name}: {error}")  # and it is started with what is there
+        return False
+    if mended:
+        print(f"<4>qops-serve: {instance.name}: the machine went down during a change; the files before are back")
+    return mended
 
 
 def started(instance: Instance) -> str:

@@ -12,7 +12,9 @@ import time
 from typing import Any
 
 import ask
+import change
 import incident
+import pending
 import ready
 from bounded import run
 from instance import Instance, got, put
@@ -24,6 +26,11 @@ WARN, NOTICE = "<4>", "<5>"
 
 def once(instance: Instance) -> int:
     """Look once. Returns 0: what is wrong with the service is no failure of the watch."""
+    if pending.busy(instance):
+        return 0
+    if told := change.broken_off(instance):
+        print(f"{WARN}{told}")
+        return 0
     began = time.monotonic()
     kept = _kept(instance)
     found = ready.look(instance, instance.token_seconds)
@@ -63,9 +70,12 @@ def _silent(instance: Instance, found: ready.Found, kept: dict[str, Any], began:
     if len(recent) >= instance.restarts:
         _tell_once(instance, {**kept, "failures": failures}, found, f"restarted {len(recent)} times in an hour already")
         return
-    folder = incident.take(instance, found, "the engine hangs: " + found.detail)
-    print(f"{WARN}{instance.name}: hangs; what it did is in {folder}, and now it is restarted")
-    put(instance.kept("restarts.json"), json.dumps([*recent, time.time()]))
+    try:
+        put(instance.kept("restarts.json"), json.dumps([*recent, time.time()]))
+        what = f"what it did is in {incident.take(instance, found, 'the engine hangs: ' + found.detail)}"
+    except OSError as error:  # a full disk
+        what = f"what it did cannot be kept ({error.strerror})"
+    print(f"{WARN}{instance.name}: hangs; {what}, and now it is restarted")
     _keep(instance)
     _restart(instance)
 
