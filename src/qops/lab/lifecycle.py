@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from qops.errors import UsageError
 from qops.lab import host, images, keys, network, planting, scenario, services
 from qops.lab.docker import LABEL, Container, Docker
-from qops.lab.engine import layer
+from qops.lab.engine import building, layer
 from qops.lab.packages import service, signing
 from qops.lab.place import Place, Say, locked
 from qops.lab.scenario import Scenario
@@ -118,7 +118,7 @@ def down(place: Place, say: Say, *, with_images: bool = False) -> None:
         network.remove(docker, place)
         images.clear_half_imported(docker, place)
         images.clear_builds(place)
-        layer.clear_half_built(docker, place)
+        building.clear_half_built(docker, place)
         kept = (*images.remove_all(docker), *layer.remove(docker)) if with_images else ()
         signing.forget(place)
         keys.forget(place)

@@ -140,7 +140,8 @@ def _identity(place: Place, scenario: Scenario, host: ScenarioHost) -> Iterator[
             scenario=scenario.name,
             about=scenario.about,
             simulator=SIMULATOR,
-            engine="\nSo is vLLM, which runs on the CPU with a tiny model: systemctl status vllm"
+            engine="\nSo is vLLM, which runs on the CPU with a tiny model: systemctl status vllm. SGLang too,"
+            "\nbut stand-ins take the place of its GPU kernels: /opt/sglang/bin/sglang"
             if scenario.engine
             else "",
         ).encode(),

@@ -1,1 +1,1 @@
-"""The real serving engine of practice hosts: vLLM on the CPU, with a tiny model made on the spot."""
+"""The real serving engines of practice hosts: vLLM and SGLang on the CPU, with tiny models made on the spot."""

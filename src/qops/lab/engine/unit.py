@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from qops.lab.engine.layer import MOUNT, VERSION
+from qops.lab.engine.layer import VLLM
 
 PORT = 8000
 SERVED = "tiny"  # the model's name on the API, whichever model it is
@@ -15,14 +15,14 @@ UNIT_FILE = "/etc/systemd/system/vllm.service"
 # Two ranks on two cores cannot be bound to a NUMA node each. A hang stays for an hour, so that one can look at it:
 # vLLM's own limit is 300 s. Restart=no, so that what a fault did stays to be seen; a unit for real use restarts.
 UNIT = f"""[Unit]
-Description=qops-lab engine: the real vLLM {VERSION}, on the CPU, with a tiny model of random weights
+Description=qops-lab engine: the real vLLM {VLLM.version}, on the CPU, with a tiny model of random weights
 Documentation=file:/etc/motd
 After=network-online.target
-AssertPathExists={MOUNT}/whole
+AssertPathExists={VLLM.mount}/whole
 
 [Service]
 Type=exec
-Environment=MODEL={MOUNT}/models/tiny-qwen3
+Environment=MODEL={VLLM.mount}/models/tiny-qwen3
 Environment=TENSOR_PARALLEL=1
 Environment=MAX_MODEL_LEN=4096
 Environment=EXTRA_FLAGS=
@@ -35,7 +35,7 @@ Environment=OMP_NUM_THREADS=1
 Environment=VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3600
 Environment=TORCHDYNAMO_DISABLE=1
 Environment=PYTHONDONTWRITEBYTECODE=1
-ExecStart={MOUNT}/bin/vllm serve ${{MODEL}} --served-model-name {SERVED} --port {PORT} --enforce-eager \\
+ExecStart={VLLM.mount}/bin/vllm serve ${{MODEL}} --served-model-name {SERVED} --port {PORT} --enforce-eager \\
   --tensor-parallel-size ${{TENSOR_PARALLEL}} --max-model-len ${{MAX_MODEL_LEN}} --gpu-memory-utilization 0.2 \\
   --max-num-seqs 8 $EXTRA_FLAGS
 StateDirectory=vllm

