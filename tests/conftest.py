@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "lab"))
+sys.path.insert(0, str(Path(__file__).parent / "render"))
 
 
 @pytest.hookimpl(tryfirst=True)

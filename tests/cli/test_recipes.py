@@ -82,7 +82,7 @@ def test_text_from_a_file_cannot_command_the_terminal(tmp_path: Path) -> None:
         (["--version", "0.10.0", "--", "vllm", "serve", "M"], "vLLM 0.10.0 is not known"),
         (["--version", "0.5.23", "--engine", "sglang", "--", "vllm", "serve", "M"], "the command starts vllm"),
         (["--version", "0.33.0", "--file", "/nonexistent"], "cannot read /nonexistent"),
-        (["--version", "0.33.0", "--file", "-"], "-:3: expected"),
+        (["--version", "0.33.0", "--file", "-"], "-:3: no YAML: expected"),
     ],
 )
 def test_a_mistake_gets_one_clear_message_and_status_2(arguments: list[str], message: str) -> None:

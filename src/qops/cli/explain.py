@@ -35,5 +35,5 @@ def explain(finding: str, color: str) -> None:
             f"there is no finding {finding!r}",
             f"did you mean {', '.join(near)}?" if near else "`qops rules` lists all of them",
         )
-    page = "".join(line for line in runbook.page(rule).splitlines(True) if not line.startswith("<!-- generated"))
+    page = "".join(line for line in runbook.text(rule).splitlines(True) if not line.startswith("<!-- generated"))
     screen.markdown(page, color=color)

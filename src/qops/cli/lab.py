@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from qops.cli.lab_drill import drill
 from qops.cli.lab_engine import engine
 from qops.cli.lab_output import FORMAT, progress, table
 
@@ -20,6 +21,7 @@ Examples:
   qops lab ssh spark-1 -- nvidia-smi   run a command on its host
   qops lab break shm-too-small spark-1 plant a fault, then look for it
   ansible all -i <(qops lab inventory) -m ping
+  qops lab drill                       find a fault that nobody names, against the clock
   qops lab down                        leave nothing behind
 
 \b
@@ -70,9 +72,14 @@ def down(images: bool) -> None:
 @FORMAT
 def status(form: str) -> None:
     """Show the hosts, which faults are planted in them, and the services that they use."""
+    from dataclasses import replace
+
     from qops.lab import lifecycle, place
+    from qops.lab.drill import current as drill_of
 
     hosts = lifecycle.status(place.here())
+    if on := drill_of(place.here()):  # a drill does not say what it planted
+        hosts = tuple(replace(one, faults=("a drill",)) if one.host == on.host else one for one in hosts)
     offered = lifecycle.service_statuses(place.here())
     if form == "json":
         services = [
@@ -196,3 +203,4 @@ def _plain(one: "HostStatus") -> dict[str, object]:
 
 
 lab.add_command(engine)
+lab.add_command(drill)

@@ -40,8 +40,14 @@ Examples:
 @click.option("--name", default="", metavar="NAME", help="Name of the service; the recipe's by default.")
 @click.option("--gpus", default="", metavar="INDEXES", help="GPUs that serve, such as 4,5,6,7.")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), metavar="PORT", help="Instead of the recipe's.")
-@click.option("--listen", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where the port is open.")
-@click.option("--api-key-file", default="", metavar="FILE", help="File on the host with the key that clients need.")
+@click.option("--address", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where the port is open.")
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    metavar="VARIABLE",
+    help="Name of a variable, such as VLLM_API_KEY, whose value is in /etc/qops/serve/NAME.secret. Repeatable.",
+)
 @options.form("text", "json")
 @options.color
 @click.option("-q", "--quiet", is_flag=True, help="No line of progress.")
@@ -56,8 +62,8 @@ def plan(
     name: str,
     gpus: str,
     port: int,
-    listen: str,
-    api_key_file: str,
+    address: str,
+    secrets: tuple[str, ...],
     form: str,
     color: str,
     quiet: bool,
@@ -80,7 +86,7 @@ def plan(
 
         if roles:
             raise UsageError("--role plans roles, and a recipe is named", "leave one of them out")
-        chosen_service = serving.choices(name, gpus, port, listen, api_key_file)
+        chosen_service = serving.choices(name, gpus, port, address, secrets)
         made_of = one(serving.library(folders, inventory), named or recipe or "")
         return serving.run(
             made_of, chosen_service, inventory, pattern, output=output, form=form, color=color, quiet=quiet

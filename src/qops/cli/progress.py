@@ -16,6 +16,7 @@ class Line:
         self.live = sys.stderr.isatty() and not quiet
         self.begun = time.monotonic()
         self.said = False
+        self.noted = self.begun  # when `due` last said so
 
     def __enter__(self) -> "Line":
         return self
@@ -43,6 +44,14 @@ class Line:
         elif not self.quiet:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
+
+    def due(self, every: float = 1.0) -> bool:
+        """Return whether a note should be made now: once every `every` seconds on a terminal, elsewhere only once."""
+        now = time.monotonic()
+        if self.quiet or (self.said and not self.live) or now - self.noted < (every if self.live else PATIENCE):
+            return False
+        self.said, self.noted = True, now
+        return True
 
     def clear(self) -> None:
         """Take the line away."""

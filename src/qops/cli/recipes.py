@@ -4,7 +4,7 @@ import re
 
 import click
 
-from qops.cli import options
+from qops.cli import options, output
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.\-]{0,62}")
 EXAMPLES = """
@@ -20,6 +20,7 @@ Examples:
   qops recipes check --file docker-compose.yml --version 0.32.0
   qops recipes check --file /etc/systemd/system/vllm.service --version 0.33.0
   qops recipes check --engine vllm --version 0.33.0 --file .env
+  qops recipes check --file docker-compose.yml --version 0.33.0 --format sarif -o qops.sarif
 
 \b
 Exit status: 0 nothing that the engine refuses, 1 something it refuses, 2 usage.
@@ -76,7 +77,8 @@ def show(name: str, folders: tuple[str, ...], form: str) -> int:
     help="Check a systemd unit, a quadlet, a compose file, a .env or a script; `-` is stdin. Repeatable.",
 )
 @_FOLDERS
-@options.form("text", "json")
+@options.form("text", "json", "sarif")
+@output.option
 @click.argument("command", metavar="[RECIPE... | COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 def check(
     engine: str | None,
@@ -84,6 +86,7 @@ def check(
     files: tuple[str, ...],
     folders: tuple[str, ...],
     form: str,
+    output: str | None,
     command: tuple[str, ...],
 ) -> int:
     """Check COMMAND, a file with one, or a recipe, against what a release of vLLM or SGLang accepts.
@@ -98,5 +101,5 @@ def check(
 
         known = library(folders, None)
         if set(command) & set(known) or (len(command) == 1 and "-" in command[0]):
-            return run_recipes(known, command, version or "", form)
-    return run(engine or "", version or "", files, command, form)
+            return run_recipes(known, command, version or "", form, output)
+    return run(engine or "", version or "", files, command, form, output)

@@ -1,0 +1,113 @@
+"""Walking a page: every step that reads is run, every step that changes something is asked about first."""
+
+import os
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from qops.runbook import filling
+from qops.runbook.incident import Done, Incident
+from qops.runbook.page import Page, Step
+from qops.transports.base import Completed, Transport
+
+READING = 180.0  # seconds for a step that reads: `qops diagnose` takes 13, and a measurement a minute
+CHANGING = 3600.0  # seconds for a step that changes something: a role that builds a driver takes half of it
+# Where one is root, sudo may be missing, as in a container.
+_SUDO = 'command -v sudo >/dev/null || sudo() { "$@"; }\n'
+# On another host it is asked by SSH, as whoever the inventory names.
+_LOOK = re.compile(r"(?:sudo )?(qops (?:diagnose|collect))\b")
+
+Ask = Callable[[int, str], str]
+"""Called with a step's number and its commands; returns "" for yes, or why it is not to be run."""
+Say = Callable[[int, Step, str, Done | None], None]
+"""Called before a step (without Done) and after it."""
+
+
+class Where(Struct, frozen=True):
+    """The machine that is looked at, and this one, from which it is managed. `inventory` is "" when they are one."""
+
+    host: Transport
+    here: Transport
+    inventory: str = ""
+
+
+class InterruptedWalkError(Exception):
+    """Ctrl-C: what was run so far is saved."""
+
+
+def walk(page: Page, where: Where, incident: Incident, ask: Ask, say: Say) -> tuple[Done, ...]:
+    """Run the steps of `page` that `incident` does not have yet; return how all of them went the last time.
+
+    What reads is run again after a change, and what was left out is asked about again.
+
+    Raises InterruptedWalkError at Ctrl-C, with the step noted as interrupted.
+    """
+    changed = False
+    for number, step in enumerate(page.steps, 1):
+        before = incident.last(number)
+        if before is not None and before.state == "done" and (step.changes or not changed):
+            continue
+        script = commands(step, where, incident.values)
+        if why := _refusal(step, script) or (ask(number, script) if step.changes else ""):
+            incident.leave_out(number, step.heading, script, changes=step.changes, why=why)
+        else:
+            say(number, step, script, None)
+            incident.begin(number, step.heading, script, changes=step.changes, here=step.here)
+            changed = changed or step.changes
+            _run(where.here if step.here else where.host, step, script, where, incident)
+        say(number, step, script, incident.steps[-1])
+    return tuple(done for number in range(1, len(page.steps) + 1) if (done := incident.last(number)))
+
+
+def _refusal(step: Step, script: str) -> str:
+    if step.by_hand:
+        return "the page says that it is done by hand"
+    if lacking := filling.missing(script):
+        return f"it needs {', '.join(lacking)} (--set {lacking[0].lower()}=…)"
+    return ""
+
+
+def commands(step: Step, where: Where, values: Mapping[str, str]) -> str:
+    """Return the commands of `step` as they are run: with values, and for the host of an inventory."""
+    script = filling.fill("\n".join((*step.given, step.script)), values)
+    if step.here and where.inventory and not re.search(r" (?:-i|--from) ", step.script):
+        file, name = shlex.quote(where.inventory), shlex.quote(where.host.name)
+        script = _LOOK.sub(rf"\1 -i {file} -l {name}", script).replace(
+            "ansible-playbook ", f"ansible-playbook -i {file} "
+        )
+    return script
+
+
+def _run(transport: Transport, step: Step, script: str, where: Where, incident: Incident) -> None:
+    """Run one step in a thread, so that Ctrl-C reaches this one, and note how it ended."""
+    told: list[Completed | BaseException] = []
+    if step.here:
+        own = Path(sys.executable).parent  # qops and ansible-playbook stand beside this Python
+        script = f"cd {shlex.quote(str(Path.cwd()))}\nPATH={shlex.quote(str(own))}:$PATH\n{script}"
+    argv = ("bash", "-c", script if where.inventory and step.here else _SUDO + script)
+    limit = CHANGING if step.changes else READING
+
+    def work() -> None:
+        try:
+            told.append(transport.run(argv, timeout=limit))
+        except BaseException as error:  # handed to the caller's thread, which raises it
+            told.append(error)
+
+    worker = threading.Thread(target=work, daemon=True, name=f"qops-runbook-{os.getpid()}")
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.2)
+    except KeyboardInterrupt:
+        transport.stop()
+        incident.end(None)
+        raise InterruptedWalkError from None
+    if isinstance(told[0], BaseException):
+        incident.end(None)
+        raise told[0]
+    incident.end(told[0])
