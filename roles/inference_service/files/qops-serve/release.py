@@ -102,7 +102,10 @@ def keep(instance: Instance, *, good: bool = False, by: str = "") -> Release:
         if one.digest == mark:
             put(one.folder / f"{instance.name}.json", got(Path(instance.described)), lasting=True)
             return note(one, good=True) if good and not one.good else one
-    folder = instance.kept("releases") / f"{time.strftime('%Y%m%dT%H%M%S')}-{mark}"
+    now = time.time()
+    # By name they are in the order of time: whatever the clock of the place does, and within a second too.
+    when = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now))}.{int(now * 1000) % 1000:03d}Z"
+    folder = instance.kept("releases") / f"{when}-{mark}"
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=_PRIVATE, parents=True)
