@@ -169,3 +169,12 @@ def test_the_script_says_what_the_kernel_does_not_have_and_does_the_rest(tmp_pat
 def test_a_value_that_is_part_of_another_is_not_the_value(tmp_path: Path) -> None:
     done, root = _settle(tmp_path, "/sys/a 1\n", {"sys/a": "10\n"})
     assert (done.returncode, (root / "sys/a").read_text()) == (0, "1\n")
+
+
+@pytest.mark.parametrize("program", sorted((ROOT / "roles").glob("*/files/*/__main__.py")), ids=lambda p: p.parent.name)
+def test_every_file_of_a_program_is_placed_on_the_host(program: Path) -> None:
+    folder, role = program.parent, program.parents[2]
+    placed = "".join(path.read_text() for path in sorted(role.glob("[tv]a*/*.yml")))
+    whole = f"files/{folder.name}" in placed  # the folder as one archive
+    missing = [p.name for p in folder.glob("*.py") if f"{folder.name}/{p.name}" not in placed]
+    assert whole or missing == []

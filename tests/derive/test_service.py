@@ -36,14 +36,15 @@ def test_an_image_whose_entry_point_is_the_engine() -> None:
     ("word", "written"),
     [
         ("--port=9", "--port=9"),
-        ("", '""'),
-        ("a b", '"a b"'),
-        ('{"method":"mtp"}', '"{\\"method\\":\\"mtp\\"}"'),
+        ("", "''"),
+        ("a b", "'a b'"),
+        ('{"method":"mtp"}', """'{"method":"mtp"}'"""),
         ("50%", "50%%"),
         ("$HOME", "$$HOME"),
-        ("C:\\x", '"C:\\\\x"'),
+        ("C:\\x", "'C:\\\\x'"),
         ("it's", '"it\'s"'),
-        (";", '";"'),
+        ('it\'s "so"', '"it\'s \\"so\\""'),
+        (";", "';'"),
     ],
 )
 def test_words_of_a_unit(word: str, written: str) -> None:
