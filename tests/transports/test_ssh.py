@@ -364,6 +364,7 @@ def test_stop_ends_what_was_asked_at_once(sshd: Sshd) -> None:
 
 def test_a_connection_that_is_cut_keeps_what_came_back_of_all(sshd: Sshd) -> None:
     one = Ssh(sshd.host)
+    before = set(Path("/run").glob("qops.*"))
     cut = (
         "sleep 0.5; p=$$; while ! grep -q '^Name:.sshd' /proc/$p/status; do "
         "p=$(sed -n 's/^PPid:.//p' /proc/$p/status); done; kill -9 $p; sleep 9"
@@ -375,6 +376,11 @@ def test_a_connection_that_is_cut_keeps_what_came_back_of_all(sshd: Sshd) -> Non
     assert [text.lines for text in found.texts] == [("here",)]
     assert [gap.reason for gap in found.gaps] == ["the host ended the look before it answered"]
     assert one.lost == "the connection to far was lost"
+    for _ in range(100):
+        if not set(Path("/run").glob("qops.*")) - before:
+            return
+        time.sleep(0.1)
+    raise AssertionError("answers were left on the host")
 
 
 def test_a_host_without_timeout_is_asked_one_by_one(host: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:

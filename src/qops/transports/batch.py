@@ -30,8 +30,14 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C.UTF-8; export PATH LC_ALL; u
 exec 3<&0 </dev/null 2>/dev/null  # shells tell there of what was killed
 umask 077
 d=$(mktemp -d /run/qops.XXXXXXXX 2>/dev/null || mktemp -d 2>/dev/null) || {{ echo '{mark} nowhere'; exit 0; }}
-trap 'rm -rf "$d"' EXIT
-trap 'exit 1' HUP INT TERM
+end_all() {{
+  true >|"$d/over"
+  for f in "$d"/*.group; do
+    read -r g <"$f" && {{ kill -TERM "-$g" || kill -TERM "$g"; }}
+  done
+}}
+trap 'rm -rf "$d" || {{ sleep 1; rm -rf "$d"; }}' EXIT
+trap 'end_all; sleep 1; exit 1' HUP INT TERM PIPE
 mkfifo "$d/said" && exec 4<>"$d/said" || {{ echo '{mark} nowhere'; exit 0; }}
 set -C
 read -r zero _ </proc/uptime
@@ -67,10 +73,7 @@ work() {{
   {lifeline} &
   echo $! >"$d/lifeline"
   wait $!
-  true >"$d/over"
-  for f in "$d"/*.group; do
-    read -r g <"$f" && {{ kill -TERM "-$g" || kill -TERM "$g"; }}
-  done
+  end_all
   sleep 1
   echo over >&4
 }} >/dev/null 2>&1 &
