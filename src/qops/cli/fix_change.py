@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from qops import whole_file
 from qops.errors import QopsError, UsageError
 
 FILE = "qops-fix.yml"
@@ -166,13 +167,8 @@ def _text(path: Path) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        whole_file.replace(path, data)
     except OSError as error:
         raise QopsError(f"cannot write {path}: {error.strerror}") from None

@@ -1,7 +1,6 @@
 """Writing what a command prints: to standard output, or to a file that is whole or not there."""
 
 import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from qops import whole_file
 from qops.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,30 +52,8 @@ def write(text: str, path: str | None) -> None:
                 raise UsageError(f"{path} is a folder", "name a file")
             target.write_text(text, encoding="utf-8")  # a pipe or a device
             return
-        _replace(target.resolve(), text.encode())
+        whole_file.replace(target.resolve(), text.encode())
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror}", "name a file in a folder that you can write"
         ) from None
-
-
-def _replace(target: Path, data: bytes) -> None:
-    import tempfile  # only files need it
-
-    number, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            os.fchmod(number, 0o666 & ~_umask())
-            file.write(data)
-            file.flush()
-            os.fsync(number)
-        Path(part).replace(target)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

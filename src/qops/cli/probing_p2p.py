@@ -1,6 +1,5 @@
 """`qops probe p2p` from the first look at the host to the result: what is refused, what is tried, what is kept."""
 
-import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,24 +9,22 @@ from typing import Any
 
 import msgspec
 
-from qops import probes
+from qops import probes, whole_file
 from qops.cli import options
 from qops.cli.looking import look
 from qops.cli.probing import AS_IS, OFF, Runner, next_after, tried
 from qops.cli.progress import Line
-from qops.derive import nccl_environment, p2p
+from qops.derive import nccl_environment, nccl_machine, p2p
 from qops.derive import peer_probe as derived
 from qops.derive.cuda_compat import host_driver
-from qops.derive.nccl_environment import Machine
 from qops.derive.service import Service
 from qops.derive.service_gpus import gpus_by
 from qops.engine import observe
 from qops.errors import FAULT, HEALTHY, INCOMPLETE, INTERRUPTED, UsageError
 from qops.evidence.cdi import Cdi
 from qops.evidence.container_engine import ContainerEngine
-from qops.evidence.gpu import DriverModule, Gpu, Gpus, P2pStatus, Topology
-from qops.evidence.kernel import Iommu, KernelCommandLine, System
-from qops.evidence.pcie import PcieTree
+from qops.evidence.gpu import DriverModule, Gpu, Gpus, P2pStatus
+from qops.evidence.kernel import System
 from qops.evidence.peer_probe import Outcome, PeerProbe
 from qops.evidence.text import Quote
 from qops.probes import peer_probe
@@ -35,8 +32,7 @@ from qops.render import peer_probe as rendered
 from qops.render.screen import Line as Shown
 
 IDLE = 600 << 20  # bytes: what an H200 that nobody uses holds by itself was under 600 MiB
-_MACHINE = (Gpus, Topology, P2pStatus, PcieTree, Iommu, KernelCommandLine, System, DriverModule)
-_KINDS = (*_MACHINE, ContainerEngine, Cdi, PeerProbe)
+_KINDS = (*nccl_machine.KINDS, ContainerEngine, Cdi)
 Seen = Mapping[type, Any]
 
 
@@ -56,7 +52,7 @@ def predicted(wanted: Wanted, *, quiet: bool) -> tuple[str, list[Shown], int]:
     """Say what NCCL will do by itself: JSON, lines, exit status."""
     _, seen = _seen(quiet=quiet)
     gpus = _chosen(wanted, seen)
-    machine = _machine(seen, gpus)
+    machine = nccl_machine.machine(seen, [gpu.index for gpu in gpus])
     told = nccl_environment.environment(machine)
     reach = p2p.level(None, None, machine.system, machine.gpus)
     status = HEALTHY if told.pairs or machine.topology else INCOMPLETE
@@ -98,7 +94,7 @@ def probed(wanted: Wanted, *, quiet: bool) -> tuple[str, list[Shown], int]:
         except KeyboardInterrupt:
             interrupted = True
     if not interrupted:
-        _keep(place, peer_probe.written(result))
+        whole_file.replace(place, peer_probe.written(result).encode(), 0o644)
     status = INTERRUPTED if interrupted else _status(result)
     return peer_probe.written(result), rendered.result(result, "" if interrupted else str(place)), status
 
@@ -154,27 +150,6 @@ def _runner(wanted: Wanted, gpus: tuple[int, ...], seen: Seen) -> Runner:
     return Runner(gpus, engine=runtime, image=wanted.image, devices=tuple(devices), environment=wanted.environment)
 
 
-def _machine(seen: Seen, gpus: tuple[Gpu, ...]) -> Machine:
-    names = {f"GPU{gpu.index}" for gpu in gpus}
-    topology: Topology | None = seen.get(Topology)
-    if topology is not None:
-        pairs = tuple(pair for pair in topology.pairs if {pair.a, pair.b} <= names)
-        topology = msgspec.structs.replace(topology, pairs=pairs)
-    board = seen.get(Gpus)
-    driver = host_driver(seen.get(DriverModule), board)
-    return Machine(
-        gpus=len(gpus),
-        topology=topology,
-        status=seen.get(P2pStatus),
-        pcie=seen.get(PcieTree),
-        iommu=seen.get(Iommu),
-        command_line=seen.get(KernelCommandLine),
-        system=seen.get(System),
-        boards=board,
-        probed=derived.probed(seen.get(PeerProbe), board, driver),
-    )
-
-
 def _granted(seen: Seen, gpus: tuple[Gpu, ...]) -> bool:
     """Return whether the driver lets any of the GPUs reach each other; what it does not say is tried."""
     names = [f"GPU{gpu.index}" for gpu in gpus]
@@ -204,16 +179,3 @@ def _writable(place: Path, *, asked: bool) -> None:
     except OSError as error:
         hint = "run it as root, or keep the result elsewhere: -o p2p.json"
         raise UsageError(f"{place} cannot be written: {error.strerror}", hint) from None
-
-
-def _keep(place: Path, text: str) -> None:
-    """Write the result as a whole or not at all."""
-    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".p2p-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -7,8 +7,7 @@ import msgspec
 
 from qops.data import engines
 from qops.derive import nccl_environment as nccl
-from qops.derive import peer_probe, service_cpu, service_limits, service_memory
-from qops.derive.cuda_compat import host_driver
+from qops.derive import nccl_machine, service_cpu, service_limits, service_memory
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
 from qops.derive.nccl_environment import Choice, Machine
@@ -17,12 +16,10 @@ from qops.derive.service_fit import chosen, fit, on_host
 from qops.derive.service_gpus import gpus_by
 from qops.evidence.cdi import Cdi
 from qops.evidence.container_engine import ContainerEngine
-from qops.evidence.gpu import DriverModule, Gpu, Gpus, P2pStatus, Topology
+from qops.evidence.gpu import DriverModule, Gpu, Gpus, Topology
 from qops.evidence.image import Images
-from qops.evidence.kernel import Iommu, KernelCommandLine, Memory, System
+from qops.evidence.kernel import Memory, System
 from qops.evidence.model import Models
-from qops.evidence.pcie import PcieTree
-from qops.evidence.peer_probe import PeerProbe
 from qops.evidence.services import Services
 from qops.flags import Command, Severity
 from qops.plans.base import Seen
@@ -31,8 +28,7 @@ from qops.recipes import checking
 from qops.recipes.recipe import Recipe
 
 KINDS: tuple[type, ...] = (
-    Gpus, PcieTree, Topology, P2pStatus, Iommu, KernelCommandLine, System, Memory, DriverModule, Images, Models,
-    ContainerEngine, Cdi, Services, PeerProbe,
+    *nccl_machine.KINDS, Memory, Images, Models, ContainerEngine, Cdi, Services,
 )  # fmt: skip
 ROOT = "/var/lib/qops/models"  # the role model_store's default
 _TEMPLATE = "/etc/qops-chat-template.jinja"  # in the container
@@ -87,7 +83,7 @@ def make(recipe: Recipe, seen: Seen, hardware: Derived[HardwareClass], options: 
     verdict = fit(
         recipe, hardware, gpus, indexes, memory, seen.get(DriverModule), seen.get(Images), weights=model.weights
     )
-    machine = _machine(seen, indexes)
+    machine = nccl_machine.machine(seen, indexes)
     told = nccl.environment(machine)
     own = _own(gpus, indexes)
     flag = service_memory.FRACTION[engine]
@@ -168,27 +164,6 @@ def _version(recipe: Recipe) -> str:
     tag = Command(recipe.engine.name, "", (), image=recipe.image.name).tag
     known = checking.covered(recipe) or engines.load(recipe.engine.name).versions
     return tag or known[-1]
-
-
-def _machine(seen: Seen, indexes: Sequence[int]) -> Machine:
-    names = set(_names(indexes))
-    boards: Gpus | None = seen.get(Gpus)
-    used = msgspec.structs.replace(boards, gpus=_own(boards, indexes)) if boards else None
-    topology: Topology | None = seen.get(Topology)
-    if topology is not None:
-        pairs = tuple(pair for pair in topology.pairs if {pair.a, pair.b} <= names)
-        topology = Topology(pairs, topology.nic_pairs, topology.numa, topology.nics)
-    return Machine(
-        gpus=len(indexes),
-        topology=topology,
-        status=seen.get(P2pStatus),
-        pcie=seen.get(PcieTree),
-        iommu=seen.get(Iommu),
-        command_line=seen.get(KernelCommandLine),
-        system=seen.get(System),
-        boards=boards,
-        probed=peer_probe.probed(seen.get(PeerProbe), used, host_driver(seen.get(DriverModule), boards)),
-    )
 
 
 def _own(gpus: Gpus | None, indexes: Sequence[int]) -> tuple[Gpu, ...]:

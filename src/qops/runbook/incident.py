@@ -5,7 +5,6 @@ stand `incident.json`, from which an interrupted walk goes on, and `timeline.md`
 replaced as a whole, so a kill leaves one state or the next. Secrets are taken out before anything is written.
 """
 
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from qops import __version__
+from qops import __version__, whole_file
 from qops.errors import BundleError, UsageError
 from qops.redaction import Redactor
 from qops.transports.base import Completed, decode, lines
@@ -205,12 +204,7 @@ def resume(folder: Path, page: str, host: str) -> Incident:
 
 
 def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        whole_file.replace(path, data, 0o600)
     except OSError as error:
         raise BundleError(f"cannot write {path}: {error.strerror}") from None
