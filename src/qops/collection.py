@@ -14,7 +14,7 @@ from qops import probes
 from qops.evidence.text import Gap, Text
 from qops.probes.base import Ask, Command, Probe
 from qops.probes.scan import finder
-from qops.transports.answer import Answer, Collection, interpret
+from qops.transports.answer import Answer, Collection, collection, interpret
 from qops.transports.base import Completed, Transport
 from qops.transports.batch import WORKERS, Batching, Put
 from qops.transports.far import reading
@@ -227,13 +227,11 @@ def collect(
         if question.number not in heard:
             cut = interrupted or question.number not in asking.asked
             keep(question, _unanswered(question, seconds, cut=cut, ended=isinstance(asking, _Batch)))
-    found = [heard[question.number] for question in questions]
-    return Collection(
-        tuple(text for text, _ in found if text is not None),
-        tuple(gap for _, gap in found if gap is not None),
-        transport.name,
-        collected_at,
-        interrupted,
+    return collection(
+        (heard[question.number] for question in questions),
+        host=transport.name,
+        collected_at=collected_at,
+        interrupted=interrupted,
     )
 
 

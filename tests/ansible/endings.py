@@ -6,7 +6,10 @@ without, it is thrown away. Rows of tests that did not run stay as they are.
 
 import os
 import re
+import time
 from pathlib import Path
+
+from serving import Serving
 
 PAGE = Path(__file__).parent.parent.parent / "docs/measurements.md"
 BEGIN, END = "<!-- endings: begin (tests/ansible/endings.py) -->", "<!-- endings: end -->"
@@ -34,3 +37,32 @@ def merged(page: str, new: tuple[str, ...]) -> str:
     rows = {one[:2]: one for one in (*older, new)}
     lines = [f"| {' | '.join(one)} |" for one in (HEAD, ("---",) * len(HEAD), *rows.values())]
     return "\n".join([before + BEGIN, *lines, END + after])
+
+
+def killed(serving: Serving, service: str) -> None:
+    """Kill the engine."""
+    before, began = serving.state()["InvocationID"], time.monotonic()
+    serving.on("kill -9 $(pgrep -f [V]LLM::EngineCore)")
+    record("engine killed", service, serving.back(before, began), "answers again")
+
+
+def stopped_and_started(serving: Serving, service: str) -> None:
+    """Stop the service while it has a request, which ends whole, and start it."""
+    request = serving.long_request(tokens=500)
+    began = time.monotonic()
+    serving.on("systemctl stop qops-serve-tiny")
+    seconds = time.monotonic() - began
+    assert request() == 500
+    record("stopped with a request in flight", service, seconds, "the request ended whole")
+    began = time.monotonic()
+    serving.on("systemctl start qops-serve-tiny")
+    assert serving.ready()["state"] == "ready"
+    record("stopped and started", service, time.monotonic() - began, "answers again")
+
+
+def rebooted(serving: Serving, service: str) -> None:
+    """Reboot the host."""
+    began = time.monotonic()
+    serving.reboot()
+    assert serving.ready()["state"] == "ready"
+    record("host rebooted", service, time.monotonic() - began, "answers again (a practice host boots in seconds)")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from endings import record
+from endings import killed, rebooted, record, stopped_and_started
 from serving import Serving, engine_lab, instance, undone
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -40,9 +40,7 @@ def host_that_serves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 
 def test_the_engine_in_the_container_is_killed(serving: Serving) -> None:
-    before, began = serving.state()["InvocationID"], time.monotonic()
-    serving.on("kill -9 $(pgrep -f [V]LLM::EngineCore)")
-    record("engine killed", SERVICE, serving.back(before, began), "answers again")
+    killed(serving, SERVICE)
 
 
 def test_the_engine_in_the_container_is_stopped(serving: Serving) -> None:
@@ -53,16 +51,7 @@ def test_the_engine_in_the_container_is_stopped(serving: Serving) -> None:
 
 
 def test_a_stop_lets_the_request_in_flight_end(serving: Serving) -> None:
-    request = serving.long_request(tokens=500)
-    began = time.monotonic()
-    serving.on("systemctl stop qops-serve-tiny")
-    seconds = time.monotonic() - began
-    assert request() == 500
-    record("stopped with a request in flight", SERVICE, seconds, "the request ended whole")
-    began = time.monotonic()
-    serving.on("systemctl start qops-serve-tiny")
-    assert serving.ready()["state"] == "ready"
-    record("stopped and started", SERVICE, time.monotonic() - began, "answers again")
+    stopped_and_started(serving, SERVICE)
 
 
 def test_docker_restarted(serving: Serving) -> None:
@@ -72,10 +61,7 @@ def test_docker_restarted(serving: Serving) -> None:
 
 
 def test_the_host_rebooted(serving: Serving) -> None:
-    began = time.monotonic()
-    serving.reboot()
-    assert serving.ready()["state"] == "ready"
-    record("host rebooted", SERVICE, time.monotonic() - began, "answers again (a practice host boots in seconds)")
+    rebooted(serving, SERVICE)
 
 
 def test_the_registry_gone(serving: Serving, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from endings import record
+from endings import killed, rebooted, record, stopped_and_started
 from model_hub import REPO, Hub
 from serving import ENVIRONMENT, SECRET, VLLM, Serving, engine_lab, instance
 
@@ -33,9 +33,7 @@ def host_that_serves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 
 def test_a_killed_engine(serving: Serving) -> None:
-    before, began = serving.state()["InvocationID"], time.monotonic()
-    serving.on("kill -9 $(pgrep -f [V]LLM::EngineCore)")
-    record("engine killed", SERVICE, serving.back(before, began), "answers again")
+    killed(serving, SERVICE)
 
 
 def test_a_stopped_engine(serving: Serving) -> None:
@@ -47,16 +45,7 @@ def test_a_stopped_engine(serving: Serving) -> None:
 
 
 def test_a_stop_lets_the_request_in_flight_end(serving: Serving) -> None:
-    request = serving.long_request(tokens=500)
-    began = time.monotonic()
-    serving.on("systemctl stop qops-serve-tiny")
-    seconds = time.monotonic() - began
-    assert request() == 500
-    record("stopped with a request in flight", SERVICE, seconds, "the request ended whole")
-    began = time.monotonic()
-    serving.on("systemctl start qops-serve-tiny")
-    assert serving.ready()["state"] == "ready"
-    record("stopped and started", SERVICE, time.monotonic() - began, "answers again")
+    stopped_and_started(serving, SERVICE)
 
 
 def test_a_full_disk(serving: Serving) -> None:
@@ -73,10 +62,7 @@ def test_a_full_disk(serving: Serving) -> None:
 
 
 def test_the_host_rebooted(serving: Serving) -> None:
-    began = time.monotonic()
-    serving.reboot()
-    assert serving.ready()["state"] == "ready"
-    record("host rebooted", SERVICE, time.monotonic() - began, "answers again (a practice host boots in seconds)")
+    rebooted(serving, SERVICE)
 
 
 def test_a_changed_key_is_in_force_after_the_restart(serving: Serving, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from qops import probes
 from qops.errors import BundleError
 from qops.probes.scan import finder
 from qops.transports import archive, bundle_writer, loose
-from qops.transports.answer import Answer, Collection, collection
+from qops.transports.answer import Answer, Collection, collection, interpret
 from qops.transports.base import Completed
 
 FIND = finder(probes.literals())
@@ -65,7 +65,8 @@ def read(path: Path | str) -> Collection:
 
 def test_a_replay_equals_what_was_recorded(written: Path) -> None:
     answers = sorted(ANSWERS, key=lambda answer: answer.number)
-    live = collection(answers, FIND, host="node1", collected_at="2026-11-30T10:00:00+00:00")
+    found = (interpret(answer, FIND) for answer in answers)
+    live = collection(found, host="node1", collected_at="2026-11-30T10:00:00+00:00")
     assert read(written) == live
     assert [gap.kind for gap in live.gaps] == ["timeout", "denied", "unreadable"]
     assert [text.lines for text in live.texts[:3]] == [("GPU 0: NVIDIA H200",), ("quiet",), ("a", "bad")]

@@ -8,14 +8,12 @@ from collections.abc import Callable, Sequence
 
 from qops.errors import TransportError
 from qops.transports.base import Completed, clean
-from qops.transports.batch import Frames, Put, Take, script
+from qops.transports.batch import TIMED_OUT, Frames, Put, Take, script
 from qops.transports.far import outcome, reading
 from qops.transports.streams import OUTPUT
 
 Shell = Callable[[str], tuple[int, str, str]]
 """Runs a shell script on the host; gives the exit status, standard output and standard error."""
-
-_TIMED_OUT = (124, 137)  # what timeout(1) gives when the time is over, and when it had to kill
 
 
 class AnsibleTransport:
@@ -49,7 +47,7 @@ class AnsibleTransport:
             status, out, err = self._shell(command)
         seconds = time.monotonic() - begun
         stdout, stderr = (text.encode("utf-8", "surrogateescape") for text in (out, err))
-        if status in _TIMED_OUT and seconds >= timeout * 0.9:
+        if status in TIMED_OUT and seconds >= timeout * 0.9:
             return Completed(stdout, stderr, None, seconds, "timeout")
         return Completed(stdout, stderr, status, seconds)
 

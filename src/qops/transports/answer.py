@@ -90,13 +90,12 @@ def _gap(answer: Answer, kind: str) -> Gap:
 
 
 def collection(
-    answers: Iterable[Answer], find: Find, *, host: str, collected_at: str, interrupted: bool = False
+    found: Iterable[tuple[Text | None, Gap | None]], *, host: str, collected_at: str, interrupted: bool = False
 ) -> Collection:
-    """Make the collection of `answers`, in their order."""
+    """Make the collection of what `interpret` made of the answers, in their order."""
     texts: list[Text] = []
     gaps: list[Gap] = []
-    for answer in answers:
-        text, gap = interpret(answer, find)
+    for text, gap in found:
         if text is not None:
             texts.append(text)
         if gap is not None:

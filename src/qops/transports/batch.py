@@ -97,7 +97,7 @@ done
 exit 0
 }}
 """
-_TIMED_OUT = (124, 137)  # what timeout(1) gives when the time is over, and when it had to kill
+TIMED_OUT = (124, 137)  # what timeout(1) gives when the time is over, and when it had to kill
 _TOO_LARGE = 128 + 25  # SIGXFSZ: it wrote more than `ulimit -f` allows
 
 
@@ -210,9 +210,9 @@ class Frames:
 
 
 def _judged(put: Put, done: Completed, kind: bytes) -> Completed:
-    if kind == b"unasked" or (kind == b"cut" and done.status in _TIMED_OUT):
+    if kind == b"unasked" or (kind == b"cut" and done.status in TIMED_OUT):
         return replace(done, status=None, failure="cut", stderr=b"the look ended before it answered")
-    if done.status in _TIMED_OUT and done.seconds >= put.limit * 0.9:
+    if done.status in TIMED_OUT and done.seconds >= put.limit * 0.9:
         return replace(done, status=None, failure="timeout")
     if done.status == _TOO_LARGE and len(done.stdout) >= OUTPUT:
         return replace(done, status=0, discarded=1)

@@ -12,7 +12,7 @@ import msgspec
 
 from qops import __version__
 from qops.errors import BundleError
-from qops.transports.answer import Answer, Collection, collection
+from qops.transports.answer import Answer, Collection, collection, interpret
 from qops.transports.archive import MEMBERS, UNPACKED, safe_name
 from qops.transports.base import Completed
 from qops.transports.packed import shown
@@ -72,8 +72,7 @@ def replay(files: Mapping[str, bytes], name: str, find: Find) -> Collection:
     """Make the collection that was recorded as `files`; `name` is what errors call the bundle."""
     index, answers = raw(files, name)
     return collection(
-        answers,
-        find,
+        (interpret(answer, find) for answer in answers),
         host=shown(index.host, 255),
         collected_at=shown(index.collected),
         interrupted=index.interrupted,
