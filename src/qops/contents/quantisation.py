@@ -34,7 +34,7 @@ def read(config: dict[str, Any], separate: dict[str, Any]) -> Quantisation | Non
 
 
 def _scheme(name: str, group: dict[str, Any]) -> Scheme:
-    return Scheme(clean(name)[:100], _texts(group.get("targets")), bool(_object(group.get("input_activations"))))
+    return Scheme(clean(name)[:100], _texts(group.get("targets")))
 
 
 def _names(said: dict[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ class Scheme(Struct, frozen=True):
 
     name: str
     targets: tuple[str, ...]
-    activations: bool = False  # inputs are quantised as well (W4A4, W8A8), which takes calibrated scales
 
 
 class IgnoreList(Struct, frozen=True):
