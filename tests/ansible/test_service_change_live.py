@@ -3,7 +3,6 @@
 The engine is a stand-in (standing_engine.py); systemd, SSH and the role are real.
 """
 
-import json
 import os
 import re
 import signal
@@ -12,112 +11,37 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import PORT, PROGRAM, SECRET, Host, changed
 from endings import record
-from playing import BIN, ROOT, ansible_playbook
-from practice_lab import Qops, practice
+from playing import BIN, ROOT
+from practice_lab import practice
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-HOST, PORT = "rtx5090-1", 8020
+HOST = "rtx5090-1"
 SERVICE = "stand-in, bare"
-SECRET = "planted-Qx71-secret"
-PROGRAM = "/opt/standing/vllm"
 # A client that asks all the time, and writes down when it was answered.
 ASKS = (
     f"while :; do curl -sf -m 5 -o /dev/null localhost:{PORT}/v1/models && date +%s.%N >>/run/answered; sleep 0.2; done"
 )
 
 
-class Host:
-    """The practice host and what is played on it."""
-
-    def __init__(self, lab: Qops, folder: Path) -> None:
-        self.lab, self.folder = lab, folder
-
-    def run(self, script: str) -> str:
-        return self.lab("ssh", HOST, "--", script)
-
-    def play(
-        self, *options: str, book: str = "playbooks/serve.yml", says: str = "It is Paris.", **more: Any
-    ) -> tuple[int, str]:
-        """Have the service say something, by a playbook; return the status and the output."""
-        chosen = self.chosen(*options, says=says, **more)
-        status, output = ansible_playbook(book, *chosen, env=self.lab.environment, timeout=600)
-        assert SECRET not in output
-        return status, output
-
-    def chosen(self, *options: str, says: str = "", **more: Any) -> tuple[str, ...]:
-        """Return the arguments of a playbook."""
-        command = more.pop("command", f"{PROGRAM} serve --says {json.dumps(says)}")
-        instance = {
-            "name": "tiny", "model": "tiny", "port": PORT, "token_seconds": 5, "drain": 20, "gpus": [],
-            "command": f"{command} --port {PORT} --served-model-name tiny", **more.pop("instance", {}),
-        }  # fmt: skip
-        given = {
-            "inference_service_instances": [instance],
-            "inference_service_secrets": {"tiny": {"VLLM_API_KEY": SECRET}},
-            "inference_service_wait": 60,
-            "preflight_manage": False,  # what it asks takes its time on a busy machine
-            "preflight_plain_secrets": True,
-            **more,
-        }
-        (self.folder / "given.json").write_text(json.dumps(given))
-        tags = () if "--tags" in options else ("--tags", "inference_service")
-        return ("-l", HOST, *tags, "-e", f"@{self.folder}/given.json", "-v", *options)
-
-    def until(self, step: str) -> None:
-        """Wait until a change is at a step, in the hands of its program."""
-        self.run(
-            f"for n in $(seq 1200); do pgrep -f '[s]erve change go' >/dev/null && grep -qs '\"{step}\"'"
-            " /var/lib/qops/serve/tiny/change.json && exit; sleep 0.1; done; exit 1"
-        )
-
-    def until_over(self) -> None:
-        """Wait until no change is under way, and a token comes."""
-        self.run(
-            "for n in $(seq 1200); do [ -e /var/lib/qops/serve/tiny/change.json ] || break; sleep 0.1; done;"
-            " qops-serve-ready tiny --wait 60"
-        )
-
-    def answer(self, seconds: float = 0) -> str:
-        """Ask the service as a client on the host does."""
-        body = {"model": "tiny", "messages": [{"role": "user", "content": "Where?"}], "seconds": seconds}
-        return self.run(
-            f"curl -s -m 300 http://127.0.0.1:{PORT}/v1/chat/completions -H 'Content-Type: application/json'"
-            f""" -H "Authorization: Bearer $(sed "s/.*='//; s/'$//" /etc/qops/serve/tiny.secret)" -d '{json.dumps(body)}'"""
-        )
-
-    def releases(self) -> list[str]:
-        return self.run("qops-serve-change list tiny").splitlines()
-
-    def unit(self) -> str:
-        return self.run("systemctl show -P InvocationID qops-serve-tiny; systemctl cat qops-serve-tiny")
-
-
 @pytest.fixture(scope="module", name="host")
 def host_that_serves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     with practice(tmp_path_factory.mktemp("state"), "change", "rtx5090") as lab:
-        one = Host(lab, tmp_path_factory.mktemp("given"))
-        engine = (ROOT / "tests/ansible/standing_engine.py").read_text()
-        one.run(f"mkdir /opt/standing; cat >{PROGRAM} <<'END'\n{engine}\nEND\nchmod +x {PROGRAM}")
+        one = Host(lab, tmp_path_factory.mktemp("given"), HOST)
+        one.install()
         status, output = one.play()
         assert status == 0, output
         yield one
 
 
-def changed(output: str) -> int:
-    found = re.search(rf"{HOST} +: ok=\d+ +changed=(\d+)", output)
-    assert found, output
-    return int(found[1])
-
-
 def test_the_first_start_is_a_release_and_a_second_run_changes_nothing(host: Host) -> None:
     status, output = host.play()
-    assert (status, changed(output)) == (0, 0), output
+    assert (status, changed(output, HOST)) == (0, 0), output
     (only,) = host.releases()
     assert only.endswith("  in force, good")
 
@@ -145,7 +69,7 @@ def test_a_change_serves_what_is_new_and_ends_no_request(host: Host) -> None:
     assert "tiny runs with what is new" in output
     assert "was 'It is Paris.', and is 'It is Paris, of course.' now" in output
     assert "It is Paris, of course." in host.answer()
-    assert changed(host.play(says="It is Paris, of course.")[1]) == 0
+    assert changed(host.play(says="It is Paris, of course.")[1], HOST) == 0
 
 
 @pytest.mark.parametrize(
@@ -214,7 +138,7 @@ def test_a_change_goes_on_when_ansible_is_killed(host: Host) -> None:
     playing.wait()
     host.until_over()
     assert "Without Ansible." in host.answer()
-    assert changed(host.play(command=command)[1]) == 0
+    assert changed(host.play(command=command)[1], HOST) == 0
 
 
 def test_a_machine_that_goes_down_in_a_change_comes_back_with_what_served(host: Host) -> None:

@@ -106,7 +106,15 @@ def _lose_ssh(site: Site, process: subprocess.Popen[str]) -> Callable[[], None]:
     site.on(
         "systemd-run --quiet --on-active=6 systemctl start ssh; systemctl stop ssh; pkill -KILL -f '[s]shd.*@notty'"
     )
-    return lambda: time.sleep(8)
+    return lambda: _let_in(site)
+
+
+def _let_in(site: Site) -> None:
+    """Wait until SSH is served again, as a person would; how long that takes is the machine's load."""
+    until = time.monotonic() + 120
+    while site.on("systemctl is-active ssh") != "active":
+        assert time.monotonic() < until, site.on("systemctl status ssh")
+        time.sleep(1)
 
 
 def _fail_dkms(site: Site, process: subprocess.Popen[str]) -> Callable[[], None]:

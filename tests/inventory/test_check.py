@@ -1,5 +1,6 @@
 """Mistakes in inventories: found in files of every kind, told with file and line, and without the value."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,16 @@ def test_a_misspelt_variable_is_told_with_its_place_and_the_nearest_name(tmp_pat
 def test_a_misspelt_role_is_told_and_does_not_stop(tmp_path: Path) -> None:
     found = _check(tmp_path, {"group_vars/all.yml": "nvidia_drivr_version: '580'\nntp_servers: [x]\n"})
     assert [(one.grave, "did you mean nvidia_driver_version?" in one.message) for one in found] == [(False, True)]
+
+
+def test_the_variables_that_the_playbooks_take_are_known(tmp_path: Path) -> None:
+    taken = {
+        name
+        for book in (ROOT / "playbooks").glob("*.yml")
+        for name in re.findall(r"\bqops_\w+(?= *\||\b is)", book.read_text())
+    }
+    assert taken
+    assert not _check(tmp_path, {"group_vars/all.yml": "".join(f"{name}: 1\n" for name in sorted(taken))})
 
 
 def test_own_variables_are_left_alone(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import yaml
 
 from qops import runbook
 from qops.cli.group import qops
+from qops.inventory.specs import SHARED
 from qops.rules import ALL
 from qops.runbook import library
 from qops.runbook.page import CHANGING, Page
@@ -105,7 +106,7 @@ def _roles() -> set[str]:
 
 
 def _variables() -> set[str]:
-    found = {"qops_at_once", "qops_hardware_class"}
+    found = set(SHARED)
     for file in (ROOT / "roles").glob("*/meta/argument_specs.yml"):
         for spec in yaml.safe_load(file.read_text())["argument_specs"].values():
             found |= set(spec.get("options") or {})

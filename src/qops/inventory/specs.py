@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 # Variables of qops that belong to no role.
-SHARED = ("qops_hardware_class", "qops_lab_scenario", "qops_suppress")
+SHARED = ("qops_at_once", "qops_hardware_class", "qops_lab_scenario", "qops_suppress")
 
 # Variables that a role had once: the release that took them away, and what is in their place ("" for nothing).
 REMOVED: Mapping[str, tuple[str, str]] = {}
