@@ -15,8 +15,8 @@ _IDLE = 60  # seconds that a change waits for a moment without requests, at leas
 INSIDE = "/run/qops-secret"  # where a container sees the secrets' file
 _ENGINE_HOMES = "/var/lib/qops/engines"
 # After these, where they are; whether the devices work is asked by ExecStartPre, since a unit's order does not tell.
-# Never after nvidia-cdi-refresh.service: in container toolkit 1.19.0 that comes after multi-user.target, which wants the
-# service, and systemd breaks the circle by not starting the service at boot (NVIDIA/nvidia-container-toolkit#1735).
+# Never after nvidia-cdi-refresh.service: in container toolkit 1.19.0 that comes after multi-user.target, which wants
+# the service, and systemd breaks the circle by not starting it at boot (NVIDIA/nvidia-container-toolkit#1735).
 AFTER = ("network-online.target", "docker.service", "nvidia-persistenced.service", "nvidia-fabricmanager.service")
 _TEMPLATE = re.compile(r"--chat-template(=|$)")
 _PLAIN = re.compile(r"[\w@%+=:,./{}\[\]-]+", re.A)

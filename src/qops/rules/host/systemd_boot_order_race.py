@@ -16,8 +16,8 @@ BY_ITSELF = ("always", "unless-stopped")  # restart policies that start a contai
     explains=("no-visible-gpu", "nvml-failed", "cuda-error"),
     fix=(
         Fix(
-            "order the unit after the one that makes the devices (nvidia-persistenced, nvidia-cdi-refresh); not after the"
-            " latter where that comes after multi-user.target, as in container toolkit 1.19.0",
+            "order the unit after the one that makes the devices (nvidia-persistenced, nvidia-cdi-refresh); not after"
+            " the latter where that comes after multi-user.target, as in container toolkit 1.19.0",
             commands=(
                 "systemctl list-dependencies --after docker.service",
                 "systemd-analyze critical-chain docker.service",
