@@ -18,7 +18,7 @@ def _secrets(tmp_path: Path, *options: str, value: str = SECRET) -> tuple[int, s
     (tmp_path / "secrets.yml").write_text((ROLE / "tasks/secrets.yml").read_text())
     (tmp_path / "serve").mkdir(exist_ok=True)
     given = {
-        "__inference_service_plan": {"facts": {"secrets": ["tiny", "whale"]}},
+        "__inference_service_plan": {"facts": {"secrets": ["tiny", "whale"], "change": []}},
         "inference_service_secrets": {"tiny": {"VLLM_API_KEY": value, "B": "2"}, "whale": {"HF_TOKEN": "hf"}},
     }
     return play(tmp_path, [{"ansible.builtin.include_tasks": "secrets.yml"}], given, *options)

@@ -316,6 +316,23 @@ def test_a_moved_tag_is_a_change_and_moves_back(host: Host) -> None:
     assert "image sha256:1111" in next(line for line in host.releases() if "in force" in line)
 
 
+def test_a_change_that_came_to_nothing_is_called_off_and_the_next_one_has_its_image(host: Host) -> None:
+    (host.folder / "image").write_text("sha256:1111\n")
+    more = {"runtime": "docker", "container": "qops-serve-tiny", "image": "qops.local/engine:current"}
+    assert host.change("Paris it is.", **more)[0] == 0
+    host.run("change", "begin", str(host.path))
+    (host.folder / "image").write_text("sha256:2222\n")  # it was pulled
+    assert host.run("change", "off", str(host.path)).returncode == 0
+    assert not (host.state / "change.json").exists()
+    assert (host.folder / "image").read_text() == "sha256:2222\n"
+    # The same when nobody called the one before off.
+    host.run("change", "begin", str(host.path))
+    assert host.change("Paris it is.", **more)[0] == 0
+    assert (host.folder / "image").read_text() == "sha256:2222\n"
+    assert "image sha256:2222" in next(line for line in host.releases() if "in force" in line)
+    assert host.run("change", "off", str(host.path)).returncode == 0  # nothing is under way
+
+
 def test_an_earlier_release_comes_back_when_it_is_asked_for(host: Host) -> None:
     none = host.run("change", "back", str(host.path), "--to", "previous")
     assert none.returncode == 1 and "there is no release 'previous' to go back to" in none.stderr

@@ -6,7 +6,7 @@ qops-serve-start allow NAME                       start a service again that too
 qops-serve-start begin|check|end NAME             what its unit runs
 qops-serve-change list NAME ...                   the releases that are kept, and which is in force
 qops-serve-change back NAME ... --to RELEASE      go back to a release, or to the "previous" one
-qops-serve-change begin|go NAME ...               what the role runs before and after it writes new files
+qops-serve-change begin|go|off NAME ...           what the role runs before and after it writes new files, or wrote none
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _ready(words: list[str]) -> int:
 def _change(words: list[str]) -> int:
     names, options = _taken(words, "--wait", "--to", "--by")
     verb = names[0] if names else ""
-    if verb not in ("begin", "go", "back", "list") or len(names) < 2 or (verb == "back") != ("--to" in options):
+    if verb not in ("begin", "go", "off", "back", "list") or len(names) < 2 or (verb == "back") != ("--to" in options):
         print(__doc__, file=sys.stderr)
         return USAGE
     instances = [read(name) for name in names[1:]]
@@ -79,6 +79,8 @@ def _change(words: list[str]) -> int:
         return change.begin(instances, by)
     if verb == "go":
         return change.go(instances, wait)
+    if verb == "off":
+        return change.off(instances)
     if verb == "back":
         return change.back(instances, options["--to"], by, wait)
     return max(map(change.show, instances))

@@ -51,10 +51,20 @@ def begin(instances: Sequence[Instance], by: str) -> int:
     """Keep what the services run with, before their files are changed."""
     for instance in instances:
         with pending.turn(instance):
-            _mend(instance)
+            # An image that was pulled for this change keeps its name, if the change before it stopped nothing.
+            _mend(instance, images=pending.read(instance).step != pending.BEGUN)
             before = _running(instance)
             pending.begin(instance, before.name, release.begun(instance), by)
         print(f"{instance.name}: release {before.name} is kept")
+    return 0
+
+
+def off(instances: Sequence[Instance]) -> int:
+    """Call off changes that have begun and for which nothing was written. One that goes on is left to its end."""
+    for instance in instances:
+        with pending.turn(instance):
+            if pending.read(instance).step == pending.BEGUN:
+                _mend(instance, images=False)
     return 0
 
 
@@ -139,10 +149,10 @@ def _running(instance: Instance) -> release.Release:
     return release.keep(instance, good=ready.served(instance))
 
 
-def _mend(instance: Instance, *, starts: bool = False) -> str:
+def _mend(instance: Instance, *, starts: bool = False, images: bool = True) -> str:
     """Undo a change that was broken off; return what was done, "" for nothing. The caller has the turn.
 
-    `starts`: the service is being started now, and is not started once more.
+    `starts`: the service is being started now, and is not started once more. `images`: a tag that moved goes back too.
     """
     under_way = pending.read(instance)
     if not under_way.step:
@@ -151,7 +161,7 @@ def _mend(instance: Instance, *, starts: bool = False) -> str:
     stopped = under_way.step != pending.BEGUN
     if stopped and release.digest(instance) != before.digest:
         release.note(release.keep(instance, by=under_way.by), good=False, failed="its change was broken off")
-    changed = _put_back(instance, before)
+    changed = _put_back(instance, before, images=images)
     # Whatever runs was started with files that nobody judged, or nothing runs.
     again = not starts and (stopped or release.begun(instance) not in ("", under_way.running, before.digest))
     if again:
@@ -163,8 +173,8 @@ def _mend(instance: Instance, *, starts: bool = False) -> str:
     return told + (", and it is started with them" if again else "")
 
 
-def _put_back(instance: Instance, before: release.Release) -> list[str]:
-    changed = [*release.place(instance, before), *pending.secret_back(instance)]
+def _put_back(instance: Instance, before: release.Release, *, images: bool = True) -> list[str]:
+    changed = [*release.place(instance, before, images=images), *pending.secret_back(instance)]
     if changed:
         _reload(instance)
     return changed

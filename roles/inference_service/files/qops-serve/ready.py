@@ -69,7 +69,7 @@ def look(instance: Instance, seconds: float) -> Found:
 
 def waited(instance: Instance, seconds: float) -> Found:
     """Look until the service is ready, cannot become so by itself, or `seconds` are over."""
-    end = time.monotonic() + seconds
+    end, began = time.monotonic() + seconds, time.time()
     first: int | None = None
     while True:
         left = end - time.monotonic()
@@ -77,7 +77,8 @@ def waited(instance: Instance, seconds: float) -> Found:
         first = found.unit.restarts if first is None else min(first, found.unit.restarts)
         ends = found.unit.restarts - first
         if found.may_come and ends >= MOST_ENDS:
-            return Found("failed", f"it ended {ends} times while it was waited for; {last(instance)}", found.unit)
+            why = last(instance, f"--since=@{int(began)}")
+            return Found("failed", f"it ended {ends} times while it was waited for; {why}", found.unit)
         if found.ready or not found.may_come or time.monotonic() + EVERY >= end:
             return found
         time.sleep(EVERY)
@@ -89,10 +90,13 @@ def served(instance: Instance) -> bool:
     return bool(now) and got(instance.running("ready")) == now and release.begun(instance) == release.digest(instance)
 
 
-def last(instance: Instance) -> str:
-    """Return the line of the log that most likely says why the engine ended."""
+def last(instance: Instance, *which: str) -> str:
+    """Return the line of the log that most likely says why the engine ended; `which` leaves out those of runs before.
+
+    `which`: arguments for journalctl.
+    """
     # What the unit's own processes wrote: systemd's lines about the unit say no more than that it ended.
-    said = run(["journalctl", f"_SYSTEMD_UNIT={instance.unit}", "-n", "400", "-o", "cat", "--no-pager"])
+    said = run(["journalctl", f"_SYSTEMD_UNIT={instance.unit}", *which, "-n", "400", "-o", "cat", "--no-pager"])
     lines = [line.strip() for line in said.text.splitlines() if line.strip()]
     # The last line is nearly always the generic one; the cause is the last that names an error before it.
     telling = [line for line in lines if any(w in line for w in ("error:", "Error:", "ERROR: ", "qops-serve: "))]
@@ -108,7 +112,8 @@ def _down(instance: Instance, found: unit.Unit) -> Found:
     if held := got(instance.running("held")).strip():
         return Found("held", held, found)
     if found.active == "failed":
-        return Found("failed", f"the unit failed ({found.result}, status {found.status}); {last(instance)}", found)
+        why = last(instance, f"_SYSTEMD_INVOCATION_ID={found.invocation}") if found.invocation else last(instance)
+        return Found("failed", f"the unit failed ({found.result}, status {found.status}); {why}", found)
     return Found("stopped", f"{instance.unit} does not run", found)
 
 

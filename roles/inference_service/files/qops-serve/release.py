@@ -126,13 +126,14 @@ def note(release: Release, *, good: bool, failed: str = "") -> Release:
     return _read(release.folder)
 
 
-def place(instance: Instance, release: Release) -> list[str]:
+def place(instance: Instance, release: Release, *, images: bool = True) -> list[str]:
     """Put a release's files in their places, each whole or not at all; return those that changed.
 
-    Strange when the image that it ran is gone from this host.
+    `images`: the name of its image means again what it meant then. Strange when that image is gone from this host.
     """
     before = release.described(instance)
-    _image(before, release)
+    if images:
+        _image(before, release)
     changed = []
     for path in (*files(before), Path(instance.described)):
         kept = release.folder / path.name
