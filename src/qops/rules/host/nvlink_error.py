@@ -56,5 +56,5 @@ def _is_fatal(one: Xid) -> bool:
 
 def _said(one: Xid) -> str:
     if one.switch:
-        return f"SXid {one.code} ({sxid.part(one.code)}), which the driver calls fatal"
+        return f"SXid {one.code}, {sxid.part(one.code)}, which the driver calls fatal"
     return f"Xid {one.code}: {xid.meaning(one.code).meaning}"
