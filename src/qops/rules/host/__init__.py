@@ -16,6 +16,7 @@ from qops.rules.host.cdi_spec_stale import cdi_spec_stale
 from qops.rules.host.container_engine_not_running import container_engine_not_running
 from qops.rules.host.container_gpus_unavailable import container_gpus_unavailable
 from qops.rules.host.container_lost_gpu_cgroup import container_lost_gpu_cgroup
+from qops.rules.host.container_of_old_driver import container_of_old_driver
 from qops.rules.host.container_toolkit_missing import container_toolkit_missing
 from qops.rules.host.container_toolkit_mixed import container_toolkit_mixed
 from qops.rules.host.cpu_governor_not_performance import cpu_governor_not_performance
@@ -28,9 +29,12 @@ from qops.rules.host.driver_not_held import driver_not_held
 from qops.rules.host.driver_packages_disagree import driver_packages_disagree
 from qops.rules.host.driver_parameter_not_in_force import driver_parameter_not_in_force
 from qops.rules.host.gb10_low_power_state import gb10_low_power_state
+from qops.rules.host.gpu_busy_without_process import gpu_busy_without_process
 from qops.rules.host.gpu_fell_off_bus import gpu_fell_off_bus
 from qops.rules.host.gpu_memory_ecc_hardware import gpu_memory_ecc_hardware
+from qops.rules.host.gpu_needs_reset import gpu_needs_reset
 from qops.rules.host.gpu_not_supported_by_driver import gpu_not_supported_by_driver
+from qops.rules.host.gpu_pci_memory_not_assigned import gpu_pci_memory_not_assigned
 from qops.rules.host.gpu_power_drifted import gpu_power_drifted
 from qops.rules.host.gpus_answer import gpus_answer
 from qops.rules.host.gsp_rpc_timeout import gsp_rpc_timeout
@@ -127,4 +131,8 @@ RULES: tuple[Rule, ...] = (
     open_files_exhausted,
     process_stuck_in_driver,
     gb10_low_power_state,
+    gpu_pci_memory_not_assigned,
+    gpu_busy_without_process,
+    gpu_needs_reset,
+    container_of_old_driver,
 )

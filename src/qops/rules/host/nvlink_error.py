@@ -19,6 +19,7 @@ _INTENDED = (121, 155, 159)  # corrected, asked for by software, or told by anot
         "watchdog-timeout",
         "collective-hang",
         "fabric-state-in-progress",
+        "gpu-needs-reset",
     ),
     fix=(
         Fix(

@@ -32,6 +32,7 @@ from qops.rules.serve.hf_auth_missing import hf_auth_missing
 from qops.rules.serve.hf_xet_download_stall import hf_xet_download_stall
 from qops.rules.serve.image_missing import image_missing
 from qops.rules.serve.kv_cache_too_small import kv_cache_too_small
+from qops.rules.serve.model_hub_unreachable import model_hub_unreachable
 from qops.rules.serve.model_overlay_outdated import model_overlay_outdated
 from qops.rules.serve.nvfp4_ignore_list_garbage import nvfp4_ignore_list_garbage
 from qops.rules.serve.nvfp4_ignore_list_shape_mismatch import nvfp4_ignore_list_shape_mismatch
@@ -85,4 +86,5 @@ RULES: tuple[Rule, ...] = (
     checkpoint_whole,
     checkpoint_needs,
     gpu_memory_held_by_orphan,
+    model_hub_unreachable,
 )
