@@ -16,10 +16,10 @@ from qops.job import Judged
 from qops.job import judged as joined
 from qops.probes.base import Probe
 from qops.report import Verdict
-from qops.rule import Rule
+from qops.rules.listing import Listed
 
 
-def judged(folder: str, rules: Sequence[Rule], *, quiet: bool) -> tuple[Judged, ...]:
+def judged(folder: str, rules: Sequence[Listed], *, quiet: bool) -> tuple[Judged, ...]:
     """Judge the model in a folder. UsageError when it is none."""
     with Line("model", quiet=quiet) as line:
 
@@ -32,7 +32,7 @@ def judged(folder: str, rules: Sequence[Rule], *, quiet: bool) -> tuple[Judged, 
 
 
 def judged_on(
-    hosts: Sequence[Host], folder: str, rules: Sequence[Rule], *, quiet: bool
+    hosts: Sequence[Host], folder: str, rules: Sequence[Listed], *, quiet: bool
 ) -> tuple[tuple[Judged, ...], bool]:
     """Judge the model in a folder of each of `hosts`; tell whether Ctrl-C ended it.
 
@@ -58,7 +58,7 @@ def judged_on(
     return tuple(one.result or Judged(fleet.failed(one, rules)) for one in looked), interrupted
 
 
-def _judged(host: str, collected: str, found: Checkpoint, rules: Sequence[Rule]) -> Judged:
+def _judged(host: str, collected: str, found: Checkpoint, rules: Sequence[Listed]) -> Judged:
     seen: dict[type, Any] = {Checkpoint: found, Gaps: Gaps()}
-    about = [rule for rule in rules if any(kind is Checkpoint for _, kind in rule.needs)]
+    about = [rule for rule in rules if Checkpoint.__name__ in rule.needs]
     return joined(judge(host, collected, seen, about), seen)

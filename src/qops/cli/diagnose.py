@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from qops.cli import options, output, reporting, suppressing
 from qops.errors import HEALTHY, INTERRUPTED, UsageError
 from qops.report import HostReport, Verdict
-from qops.rule import Rule
 
 if TYPE_CHECKING:
     from qops.job import Judged
+    from qops.rules.listing import Listed
 
 PAUSE = 5.0  # seconds between two looks of --watch
 
@@ -178,22 +178,22 @@ def _refuse_together(
         raise UsageError("--image and --rootfs do not go with -i", hint)
 
 
-def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
-    from qops.rules import ALL, RETIRED
+def _selected(select: Sequence[str], ignore: Sequence[str]) -> "tuple[Listed, ...]":
+    from qops.rules import LISTED, RETIRED
 
-    known = {name for r in ALL for name in (r.code, r.cause)} | set(RETIRED)
+    known = {name for r in LISTED for name in (r.code, r.cause)} | set(RETIRED)
     for name in (*select, *ignore):
         if not any(k.upper().startswith(name.upper()) for k in known):
             raise UsageError(f"no rule is called {name!r}", "`qops rules` lists them; NCL selects a whole family")
 
-    def named(rule: Rule, names: Sequence[str]) -> bool:
+    def named(rule: "Listed", names: Sequence[str]) -> bool:
         return any(rule.code.startswith(n.upper()) or rule.cause == n for n in names)
 
-    return tuple(r for r in ALL if (not select or named(r, select)) and not named(r, ignore))
+    return tuple(r for r in LISTED if (not select or named(r, select)) and not named(r, ignore))
 
 
 def _recorded(
-    paths: Sequence[str], rules: Sequence[Rule], settle: Callable[[HostReport], HostReport]
+    paths: Sequence[str], rules: "Sequence[Listed]", settle: Callable[[HostReport], HostReport]
 ) -> tuple[tuple["Judged", ...], bool]:
     from qops.engine import judge, observe
     from qops.job import judged
@@ -210,7 +210,7 @@ def _recorded(
 
 def _live(
     family: str,
-    rules: Sequence[Rule],
+    rules: "Sequence[Listed]",
     settle: Callable[[HostReport], HostReport],
     *,
     seconds: float,

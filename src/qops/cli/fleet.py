@@ -20,7 +20,7 @@ from qops.job import Judged, judged
 from qops.probes.base import Probe
 from qops.redaction import Redactor
 from qops.report import Coverage, HostReport, Verdict
-from qops.rule import Rule
+from qops.rules.listing import Listed
 from qops.transports.ssh import Ssh
 
 AT_ONCE = 64  # hosts that are asked at the same time: most of a look is waiting for samples
@@ -170,7 +170,7 @@ class _Fleet(Generic[R]):
 def diagnose(
     hosts: Sequence[Host],
     known: Sequence[Probe],
-    rules: Sequence[Rule],
+    rules: Sequence[Listed],
     settle: Callable[[HostReport], HostReport],
     *,
     seconds: float,
@@ -196,7 +196,7 @@ def diagnose(
     return tuple(one.result or Judged(failed(one, rules)) for one in looked), interrupted
 
 
-def failed(one: Looked[Judged], rules: Sequence[Rule]) -> HostReport:
+def failed(one: Looked[Judged], rules: Sequence[Listed]) -> HostReport:
     """Return the report on a host that nothing came back from."""
     if one.error is None:
         return unseen(one.host.name, rules, Verdict.UNDETERMINED, "interrupted before it answered")
@@ -204,6 +204,6 @@ def failed(one: Looked[Judged], rules: Sequence[Rule]) -> HostReport:
     return unseen(one.host.name, rules, Verdict.UNREACHABLE, f"{reason}; try: {one.error.hint}")
 
 
-def unseen(host: str, rules: Sequence[Rule], verdict: Verdict, reason: str) -> HostReport:
+def unseen(host: str, rules: Sequence[Listed], verdict: Verdict, reason: str) -> HostReport:
     """Return the report on a host of which nothing was seen."""
     return HostReport(host, "", verdict, reason, (), (), Coverage(len(rules), 0, (), (), (), ()))
