@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import rule_index
 
 from qops import probes
 from qops.cli.group import qops
@@ -129,6 +130,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/evidence.md": evidence(),
         ROOT / "docs/cli.md": cli(),
         ROOT / "docs/report.schema.json": document.schema(),
+        rule_index.PLACE: rule_index.made(),
     }
     for rule in ALL:
         path = ROOT / rule.runbook

@@ -6,7 +6,7 @@ from qops.engine import judge, observe
 from qops.evidence.text import Text
 from qops.report import HostReport
 from qops.rule import Found, Role, Rule, RuledOut
-from qops.rules import ALL
+from qops.rules import LISTED
 from qops.transports.base import lines
 
 
@@ -17,7 +17,7 @@ def text(content: str, source: str = "job.log") -> Text:
 
 def diagnose(files: Mapping[str, str]) -> HostReport:
     """Judge loose files (name to content) with every probe and every rule, as `diagnose --from` does."""
-    return judge("host", "", observe([text(content, name) for name, content in files.items()]), ALL)
+    return judge("host", "", observe([text(content, name) for name, content in files.items()]), LISTED)
 
 
 def causes(files: Mapping[str, str]) -> list[str]:

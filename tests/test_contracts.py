@@ -12,10 +12,16 @@ from click.testing import CliRunner
 from qops import plans, probes
 from qops.cli.group import COMMANDS, qops
 from qops.data import messages
+from qops.evidence.message import Hit, Logs
+from qops.evidence.text import Gaps, Quote
 from qops.rule import Role, Rule, Severity
-from qops.rules import ALL, RETIRED
+from qops.rules import ALL, LISTED, RETIRED
+from qops.rules.listing import Listed, said
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "script"))
+import rule_index  # noqa: E402
+
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Verification", "Escalation"]
 FAMILIES = {"nccl": "NCL", "cuda": "CUD", "host": "HST", "serve": "SRV"}
 rules = pytest.mark.parametrize("rule", ALL, ids=lambda r: r.code)
@@ -184,3 +190,39 @@ def test_every_command_explains_itself_with_an_example(name: str) -> None:
     done = CliRunner().invoke(qops, [name, "--help"])
     assert done.exit_code == 0
     assert "Example" in done.output
+
+
+def test_the_index_of_the_rules_is_current() -> None:
+    assert rule_index.PLACE.read_text(encoding="utf-8") == rule_index.made(), "run script/docs"
+    assert [(one.code, one.cause, one.family) for one in LISTED] == [(r.code, r.cause, r.family) for r in ALL]
+
+
+@pytest.mark.parametrize("one", LISTED, ids=lambda one: one.code)
+def test_a_rule_says_nothing_where_the_index_does_not_call_it(one: Listed) -> None:
+    """It is not imported then: so it may neither find nor rule out anything, whatever other messages were seen."""
+    hits = tuple(Hit(m.id, Quote("a.log", n, m.id)) for n, m in enumerate(messages.ALL, 1) if m.id not in one.messages)
+    logs = Logs(
+        hits=hits,
+        counts=tuple((h.id, 1) for h in hits),
+        ends=(Quote("a.log", len(hits), "the end"),),
+        sources=("a.log",),
+    )
+    evidence = {Logs: logs, Gaps: Gaps()}
+    assert not one.concerned(evidence, {"Logs", "Gaps"}, said(evidence))
+    if not one.missing({"Logs", "Gaps"}):
+        assert one.rule.judge(evidence) == ()
+    assert one.concerned(evidence, {"Logs", "Gaps"}, frozenset(one.messages[:1])) is bool(one.messages)
+
+
+def test_a_diagnosis_imports_the_rules_that_its_evidence_concerns(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("RuntimeError: No CUDA GPUs are available\n")
+    code = (
+        "import sys; from qops.cli.run import run; run(['diagnose', '--from', sys.argv[1]]); "
+        "print(*(m for m in sys.modules if m.startswith('qops.rules.') and m.count('.') == 3))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(log)], text=True, capture_output=True, check=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "qops.rules.cuda.no_visible_gpu" in imported
+    assert not {"qops.rules.nccl.shm_too_small", "qops.rules.host.thermal_throttle"} & set(imported)
+    assert len(imported) < len(ALL) / 4

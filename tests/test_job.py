@@ -21,7 +21,7 @@ SERVE = "vllm serve /models/m --tensor-parallel-size 2 --nnodes {nodes} --node-r
 
 def host(name: str, *values: object) -> Judged:
     evidence: dict[type, Any] = {type(value): value for value in (NO_LOGS, Gaps(), *values)}
-    return judged(judge(name, "", evidence, rules.ALL), evidence)
+    return judged(judge(name, "", evidence, rules.LISTED), evidence)
 
 
 def engine(state: str, rank: int, *, address: str = "192.0.2.8", nodes: int = 2) -> Processes:
@@ -42,7 +42,7 @@ def test_a_stopped_worker_on_one_host_is_the_one_cause_for_both() -> None:
     alone = head.report.root
     assert alone is not None and alone.cause == "rank-missing-from-collective"
 
-    (first, second), (job,) = joined([head, worker], rules.ALL)
+    (first, second), (job,) = joined([head, worker], rules.LISTED)
     assert (job.hosts, job.tie) == (("spark-1", "spark-2"), "first node 192.0.2.8")
     assert (job.verdict, job.reason) == (Verdict.FAULT, "rank-stopped on spark-2")
     assert (job.findings[0].host, job.findings[0].finding.subject) == ("spark-2", "rank 1 (pid 71)")
@@ -55,9 +55,9 @@ def test_a_stopped_worker_on_one_host_is_the_one_cause_for_both() -> None:
 def test_a_cause_that_has_nothing_to_do_with_the_job_stays_one() -> None:
     stub = "nvidia-smi: NVML: Driver/library version mismatch\nFailed to initialize NVML: Driver/library version mismatch\n"
     evidence = observe([text(stub, "nvidia-smi")]) | {Processes: engine("R", 0)}
-    other = judged(judge("spark-1", "", evidence, rules.ALL), evidence)
+    other = judged(judge("spark-1", "", evidence, rules.LISTED), evidence)
     assert other.report.root is not None
-    (first, second), (job,) = joined([other, host("spark-2", engine("T", 1))], rules.ALL)
+    (first, second), (job,) = joined([other, host("spark-2", engine("T", 1))], rules.LISTED)
     assert first == other.report
     assert second.root is not None and second.root.cause == "rank-stopped"
     assert {one.host for one in job.findings if one.finding.role is Role.CAUSE} == {"spark-1", "spark-2"}
@@ -65,11 +65,11 @@ def test_a_cause_that_has_nothing_to_do_with_the_job_stays_one() -> None:
 
 def test_hosts_with_jobs_of_their_own_are_not_joined() -> None:
     here = [host("a", engine("R", 0, nodes=1)), host("b", engine("T", 0, nodes=1))]
-    assert joined(here, rules.ALL) == (tuple(one.report for one in here), ())
+    assert joined(here, rules.LISTED) == (tuple(one.report for one in here), ())
     other = [host("a", engine("R", 0)), host("b", engine("T", 0, address="192.0.2.9"))]
-    assert joined(other, rules.ALL)[1] == ()
+    assert joined(other, rules.LISTED)[1] == ()
     local = [host(name, engine("R", 0, address="127.0.0.1")) for name in "ab"]
-    assert joined(local, rules.ALL)[1] == ()
+    assert joined(local, rules.LISTED)[1] == ()
 
 
 def test_three_hosts_are_one_job_when_each_is_tied_to_one_of_the_others() -> None:
@@ -77,7 +77,7 @@ def test_three_hosts_are_one_job_when_each_is_tied_to_one_of_the_others() -> Non
         return NcclLog(ranks=tuple(NcclRank(one, 0, 2, quote("comm"), 1, complete=True) for one in communicators))
 
     hosts = [host("a", log("0x1a")), host("b", log("0x2b")), host("c", log("0x1a", "0x2b")), host("d", log("0x3c"))]
-    _, (job,) = joined(hosts, rules.ALL)
+    _, (job,) = joined(hosts, rules.LISTED)
     assert job.hosts == ("a", "b", "c")
     assert job.verdict is not Verdict.FAULT
 
@@ -91,7 +91,7 @@ def test_settings_that_differ_between_hosts_show_only_together() -> None:
 
     hosts = [host("a", log(4101, "Ring")), host("b", log(4102, "Tree"))]
     assert all(one.report.root is None for one in hosts)
-    _, (job,) = joined(hosts, rules.ALL)
+    _, (job,) = joined(hosts, rules.LISTED)
     assert (job.verdict, job.reason) == (Verdict.FAULT, "nccl-rank-config-mismatch")
     assert job.findings[0].host == ""
 
@@ -101,18 +101,18 @@ def test_a_launchers_environment_ties_hosts() -> None:
         pairs = (("RANK", str(rank)), ("MASTER_ADDR", address), ("MASTER_PORT", "29500"))
         return Environment(tuple(Variable(name, value, "pid 9", quote(name)) for name, value in pairs))
 
-    _, (job,) = joined([host(f"n{r}", environment(r, "node-a")) for r in range(2)], rules.ALL)
+    _, (job,) = joined([host(f"n{r}", environment(r, "node-a")) for r in range(2)], rules.LISTED)
     assert job.tie == "first node node-a:29500"
-    assert joined([host(f"n{r}", environment(r, "localhost")) for r in range(2)], rules.ALL)[1] == ()
+    assert joined([host(f"n{r}", environment(r, "localhost")) for r in range(2)], rules.LISTED)[1] == ()
 
 
 def test_a_host_that_was_not_reached_keeps_its_report() -> None:
-    (first, second), jobs = joined([host("a", processes("R", "T")), Judged(host("b").report)], rules.ALL)
+    (first, second), jobs = joined([host("a", processes("R", "T")), Judged(host("b").report)], rules.LISTED)
     assert (first.host, second.host, jobs) == ("a", "b", ())
 
 
 def test_the_report_says_it_first_and_last() -> None:
-    hosts, jobs = joined([host("spark-1", engine("R", 0)), host("spark-2", engine("T", 1))], rules.ALL)
+    hosts, jobs = joined([host("spark-1", engine("R", 0)), host("spark-2", engine("T", 1))], rules.LISTED)
     lines = ["".join(words for words, _ in line) for line in text_report.report(hosts, jobs)]
     assert lines[0].startswith("── one job on spark-1, spark-2")
     assert lines[1].startswith("root cause, on spark-2   NCL002 rank-stopped")

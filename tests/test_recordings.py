@@ -7,6 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from qops.cli.group import qops
+from qops.engine import judge, observe
+from qops.evidence.nccl import Ras
+from qops.recording import recorded
+from qops.rules import LISTED
 
 HOSTS = Path(__file__).parent / "hosts"
 H200X2 = HOSTS / "h200x2"
@@ -48,3 +52,14 @@ def test_a_bundle_recorded_live(path: Path) -> None:
     root = next((f for f in host["findings"] if f["role"] == "cause" and f["severity"] != "info"), None)
     assert (host["verdict"], root["cause"] if root else "") == (want["verdict"], want["cause"])
     assert want["subject"] in (root["subject"] if root else "")
+
+
+@pytest.mark.parametrize("name", ["live2-slow", "live2-missing"])
+def test_without_nccls_ras_a_late_rank_and_a_missing_one_are_not_told_apart(name: str) -> None:
+    (one,) = recorded([str(HOSTS / f"{name}.tar.gz")])
+    evidence = observe(one.texts, one.gaps)
+    del evidence[Ras]
+    report = judge("host", "", evidence, LISTED)
+    assert (report.verdict, report.findings[0].cause) == ("undetermined", "collective-hang")
+    told = next(f for f in report.findings if f.cause == "rank-missing-from-collective")
+    assert "rank 1" in told.subject and "py-spy dump" in told.message

@@ -244,7 +244,7 @@ def _answer(question: _Question, done: Completed, at: float) -> Answer:
         path="" if isinstance(ask, Command) else ask.path,
         probe=question.probe,
         at=round(at, 3) if question.sampled else None,
-        binary=not isinstance(ask, Command) and ask.binary,
+        binary=ask.binary,
         number=question.number,
     )
 

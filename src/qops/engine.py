@@ -14,11 +14,12 @@ from qops.evidence.text import Gap, Gaps, Text
 from qops.probes.base import Probe
 from qops.report import Coverage, Excluded, Finding, HostReport, Verdict
 from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severity
+from qops.rules.listing import Listed, said
 
 _CONFIDENCE = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 _SEVERITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 # What a person names: without it, rules about it are no gap of a diagnosis.
-NAMED: tuple[type, ...] = (Candidate, Checkpoint)
+NAMED = frozenset((Candidate.__name__, Checkpoint.__name__))
 _TELLING = "serve nccl cuda host"  # families by how much a good sign says: it serves, it moves, it is there
 _ROLE = {Role.CAUSE: 0, Role.CONTRIBUTING: 1, Role.SYMPTOM: 2, Role.INFO: 3}
 
@@ -56,17 +57,26 @@ def _may_read(probe: Probe, text: Text, called: Collection[str] | None) -> bool:
     return called is None or probe.every or probe.name in called or text.probe in probe.shares
 
 
-def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) -> HostReport:
-    """Run `rules` on `evidence` and rank what they find, the root cause first."""
+def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Listed | Rule]) -> HostReport:
+    """Run `rules` on `evidence` and rank what they find, the root cause first.
+
+    A rule that nothing in the evidence concerns is judged, too: it finds nothing, and is not imported for that.
+    """
     findings: list[Finding] = []
     excluded: list[Excluded] = []
     unknown: list[tuple[str, tuple[str, ...]]] = []
-    rules = [rule for rule in rules if not set(rule.missing(evidence)) & set(NAMED)]
-    for rule in rules:
-        missing = rule.missing(evidence)
+    seen = {kind.__name__ for kind in evidence}
+    words = said(evidence)
+    known = [one if isinstance(one, Listed) else Listed.of(one) for one in rules]
+    known = [one for one in known if not NAMED.intersection(one.missing(seen))]
+    for one in known:
+        missing = one.missing(seen)
         if missing:
-            unknown.append((rule.code, tuple(t.__name__ for t in missing)))
+            unknown.append((one.code, missing))
             continue
+        if not one.concerned(evidence, seen, words):
+            continue
+        rule = one.rule
         for outcome in rule.judge(evidence):
             if isinstance(outcome, RuledOut):
                 excluded.append(Excluded(rule.code, rule.cause, outcome.because, outcome.evidence))
@@ -82,7 +92,7 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Rule]) 
         reason=reason,
         findings=ranked,
         ruled_out=tuple(e for e in excluded if e.cause not in found),
-        coverage=_coverage(rules, unknown, evidence),
+        coverage=_coverage(known, unknown, evidence),
     )
 
 
@@ -161,9 +171,9 @@ def _hides_faults(gap: Gap) -> bool:
 
 
 def _coverage(
-    rules: Sequence[Rule], unknown: Sequence[tuple[str, tuple[str, ...]]], evidence: Mapping[type, Any]
+    rules: Sequence[Listed], unknown: Sequence[tuple[str, tuple[str, ...]]], evidence: Mapping[type, Any]
 ) -> Coverage:
-    kinds = dict.fromkeys(t.__name__ for r in rules for _, t in (*r.needs, *r.wants) if t is not Gaps)
+    kinds = dict.fromkeys(kind for one in rules for kind in (*one.needs, *one.wants) if kind != Gaps.__name__)
     seen = {t.__name__ for t in evidence}
     return Coverage(
         rules=len(rules),

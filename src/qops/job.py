@@ -15,7 +15,8 @@ from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Processes
 from qops.evidence.text import Gaps
 from qops.report import Finding, HostReport, JobFinding, JobReport, Verdict
-from qops.rule import Evidence, Role, Rule, Severity
+from qops.rule import Evidence, Role, Severity
+from qops.rules.listing import Listed
 
 # The causes that show only in the logs of several hosts: mismatched calls, order and settings, and who is missing.
 SPANNING = ("NCL001", "NCL004", "NCL005", "NCL006")
@@ -42,7 +43,7 @@ def judged(report: HostReport, evidence: Evidence) -> Judged:
     return Judged(report, frozenset(_ties(evidence)), evidence.get(NcclLog), evidence.get(Ras), picture(evidence))
 
 
-def joined(hosts: Sequence[Judged], rules: Sequence[Rule]) -> tuple[tuple[HostReport, ...], tuple[JobReport, ...]]:
+def joined(hosts: Sequence[Judged], rules: Sequence[Listed]) -> tuple[tuple[HostReport, ...], tuple[JobReport, ...]]:
     """Return the hosts' reports, and one for each job that spans some of them.
 
     What a cause on one host of a job explains on another is no cause there.
@@ -108,7 +109,7 @@ def _shared(hosts: Sequence[Judged]) -> str:
     return max(ties, key=lambda tie: sum(tie in host.ties for host in hosts))
 
 
-def _job(hosts: Sequence[Judged], tie: str, rules: Sequence[Rule]) -> tuple[JobReport, list[HostReport]]:
+def _job(hosts: Sequence[Judged], tie: str, rules: Sequence[Listed]) -> tuple[JobReport, list[HostReport]]:
     names = tuple(host.report.host for host in hosts)
     owned = [(finding, host.report.host) for host in hosts for finding in host.report.findings]
     seen = {finding.cause for finding, _ in owned}
@@ -136,7 +137,7 @@ def _is_cause(finding: Finding) -> bool:
     return finding.role is Role.CAUSE and finding.severity is not Severity.INFO and finding.counts
 
 
-def _together(hosts: Sequence[Judged], rules: Sequence[Rule]) -> tuple[Finding, ...]:
+def _together(hosts: Sequence[Judged], rules: Sequence[Listed]) -> tuple[Finding, ...]:
     """Return what NCCL's logs on all hosts show only together, and what RAS says of all ranks wherever it is asked."""
     logs = [host.nccl for host in hosts if host.nccl]
     answers = [host.ras for host in hosts if host.ras]

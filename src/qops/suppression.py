@@ -16,7 +16,7 @@ from qops.engine import verdict
 from qops.errors import UsageError
 from qops.report import Finding, HostReport, Suppressed, Verdict
 from qops.rule import Severity
-from qops.rules import ALL
+from qops.rules import LISTED
 
 VARIABLE = "qops_suppress"
 HINT = "an entry is {code: HST009, subject: 'GPU 3*', reason: the board is on order, until: 2027-01-31}"
@@ -103,7 +103,7 @@ def _wrong(entry: Mapping[Any, Any]) -> Iterator[str]:
     code, cause = entry.get("code"), entry.get("cause")
     if not code and not cause:
         yield "it names neither a code nor a cause"
-    elif not any(code in (None, "", rule.code) and cause in (None, "", rule.cause) for rule in ALL):
+    elif not any(code in (None, "", rule.code) and cause in (None, "", rule.cause) for rule in LISTED):
         yield f"no rule is called {' '.join(str(name) for name in (code, cause) if name)}; `qops rules` lists them"
     if "subject" in entry and not (isinstance(entry["subject"], str) and entry["subject"]):
         yield "subject must be text"

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import model_folders as made
+import pytest
 from click.testing import CliRunner
+from loopback import Sshd, need_sshd
 
 from qops.cli.group import qops
-from qops.errors import UsageError
+from qops.cli.run import run
+from qops.errors import INCOMPLETE, UsageError
 
 
 def test_a_model_that_is_whole_and_one_that_is_not(tmp_path: Path) -> None:
@@ -33,3 +36,25 @@ def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
     ):
         done = CliRunner().invoke(qops, ["diagnose", "serve", *words], standalone_mode=False)
         assert isinstance(done.exception, UsageError) and why in done.exception.message
+
+
+@need_sshd
+def test_a_folder_on_other_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = made.folder(tmp_path / "m", made.plain("a", "b"), files=2)
+    sshd = Sshd(tmp_path / "sshd")
+    try:
+        inventory = tmp_path / "hosts.ini"
+        inventory.write_text(sshd.entry("far-a") + sshd.entry("far-b"))
+        words = ["diagnose", "serve", "-i", str(inventory), "--format", "json", "--model"]
+        assert run([*words, str(root)]) == 0
+        hosts = json.loads(capsys.readouterr().out)["hosts"]
+        assert [(host["host"], host["verdict"]) for host in hosts] == [("far-a", "healthy"), ("far-b", "healthy")]
+        (root / "model-00002-of-00002.safetensors").unlink()
+        assert run([*words, str(root)]) == 1
+        hosts = json.loads(capsys.readouterr().out)["hosts"]
+        assert hosts[0]["findings"][0]["code"] == "SRV100"
+        assert run([*words, str(tmp_path / "none")]) == INCOMPLETE
+        (first, _) = json.loads(capsys.readouterr().out)["hosts"]
+        assert "none" in first["reason"] and first["verdict"] == "undetermined"
+    finally:
+        sshd.stop()

@@ -4,7 +4,7 @@ from pathlib import Path
 import model_folders as made
 import pytest
 
-from qops.contents.checkpoint import read
+from qops.contents.checkpoint import here as read
 from qops.errors import UsageError
 from qops.evidence.checkpoint import IgnoreList, WrongFile
 

@@ -26,6 +26,10 @@ def main() -> None:
     end = time.monotonic() + STAY
     if case == "missing":
         _wait_unless(rank == 0, data, end)
+    elif case == "asleep":
+        if rank == 1:
+            time.sleep(STAY)  # its main thread does not run again
+        _wait_unless(rank == 0, data, end)
     elif case == "missing-busy-cpu":
         while rank == 1 and time.monotonic() < end:
             sum(range(10_000))

@@ -25,6 +25,8 @@ State:	R (running)
 PPid:	100
 VmRSS:	   14088 kB
 Threads:	8
+voluntary_ctxt_switches:	410
+nonvoluntary_ctxt_switches:	35
 rchar: 1538411
 wchan: 0
 == pid 102
@@ -70,6 +72,7 @@ def test_the_answer_of_our_own_script() -> None:
         254,
     )
     assert (running.parent, running.threads, running.read_bytes, running.wchan) == (100, 8, 1538411, "")
+    assert (launcher.switches, running.switches) == (None, 445)
     assert running.command == "/usr/bin/python3 -u train.py"
     assert running.libraries == (
         "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05",

@@ -1,4 +1,5 @@
 import json
+import socket
 import subprocess
 import sys
 import textwrap
@@ -14,7 +15,7 @@ from mangling import parses_anything
 from qops.evidence.nccl import Ras, RasAnswer
 from qops.evidence.text import Text
 from qops.probes import ras
-from qops.probes.ras_client import CLIENT
+from qops.probes.ras_client import CLIENT, SCRIPT
 from qops.transports.base import lines
 
 RECORDED = Path(__file__).parent.parent / "hosts/h200x2/cases"
@@ -359,3 +360,38 @@ def test_a_comma_that_a_release_leaves_out_loses_nothing() -> None:
     here, gone = answer.communicators[0].ranks
     assert (dict(here.operations)["AllReduce"], here.pid) == (6, 7101)
     assert (gone.rank, gone.pid, gone.missing, gone.unresponsive) == (1, 7102, True, True)
+
+
+def run_script(port: int, tmp_path: Path) -> tuple[str, bool]:
+    """Run the host's script for a port: what it printed, and whether it started a client."""
+    mark = tmp_path / "started"
+    (tmp_path / "python3").write_text(f'#!/bin/sh\ntouch "{mark}"\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "python3").chmod(0o755)
+    # No process counts as one with a GPU, so that the port of this network is asked for.
+    script = SCRIPT.replace("28028", str(port)).replace("libnccl|libcuda", "no-such-library")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20, env=environment, check=True)
+    return done.stdout, mark.exists()
+
+
+def test_where_nothing_listens_no_client_is_started(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets it
+        said, started = run_script(taken.getsockname()[1], tmp_path)
+    assert "no server: nothing listens" in said
+    assert not started
+    assert ras.parse([text(said)]) is None
+
+
+def test_where_something_listens_it_is_asked(tmp_path: Path) -> None:
+    with server("serving", "2.29.2") as port:
+        said, started = run_script(port, tmp_path)
+    assert started
+    (answer,) = read(said)
+    assert answer.answered
+
+
+def test_a_port_that_is_no_number_is_left_to_the_client() -> None:
+    script = SCRIPT.replace("localhost:28028", "localhost:ras").replace("libnccl|libcuda", "no-such-library")
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20, check=True)
+    assert "no server:" in done.stdout and "nothing listens" not in done.stdout

@@ -23,14 +23,14 @@ from qops.evidence.text import Gaps, Quote
 from qops.job import Judged
 from qops.recipes import load
 from qops.recording import recorded
-from qops.rule import Rule
+from qops.rules.listing import Listed
 
 _KINDS = (Gpus, DriverModule, System)
 Seen = dict[type, Any]
 
 
 def judged(
-    image: str, rootfs: str, rules: Sequence[Rule], *, paths: Sequence[str], gpu: str, driver: str, quiet: bool
+    image: str, rootfs: str, rules: Sequence[Listed], *, paths: Sequence[str], gpu: str, driver: str, quiet: bool
 ) -> tuple[Judged, ...]:
     """Judge an image for the GPUs that `gpu` names, for those of recorded hosts, or else for those of this host."""
     # What was asked wrongly is said before minutes are spent on the image.
@@ -46,9 +46,9 @@ def judged(
     return tuple(reports)
 
 
-def about(rule: Rule) -> bool:
+def about(rule: Listed) -> bool:
     """Return whether a rule is about an image that somebody names, not about a host."""
-    return any(kind is Candidate for _, kind in rule.needs)
+    return Candidate.__name__ in rule.needs
 
 
 def _given(gpu: str, driver: str) -> list[Seen]:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from qops.cli import options, output, reporting, suppressing
 from qops.errors import HEALTHY, INTERRUPTED, UsageError
 from qops.report import HostReport, Verdict
-from qops.rule import Rule
 
 if TYPE_CHECKING:
     from qops.job import Judged
+    from qops.rules.listing import Listed
 
 PAUSE = 5.0  # seconds between two looks of --watch
 
@@ -29,6 +29,7 @@ Examples:
   journalctl -u vllm | qops diagnose serve --from -
   qops diagnose cuda --image vllm/vllm-openai:v0.33.0              can it run here? before it is started
   qops diagnose serve --model /var/lib/qops/models/qwen3.6         a checkpoint: whole, and quantised as it says?
+  qops diagnose serve -i hosts.yml --model /var/lib/qops/models/qwen3.6   the same on hosts
   qops diagnose cuda --image sglang.tar --gpu "RTX 5090" --driver 580.126.09
   qops diagnose -i hosts.yml --format html -o report.html
   qops diagnose --format nagios --exit-codes nagios
@@ -47,7 +48,10 @@ Examples:
 )
 @click.option("--rootfs", type=click.Path(), metavar="DIR", help="cuda: judge an unpacked image.")
 @click.option(
-    "--model", type=click.Path(), metavar="DIR", help="serve: judge this model's files, which are not loaded."
+    "--model",
+    type=click.Path(),
+    metavar="DIR",
+    help="serve: judge this model's files, not loaded, here or on hosts (-i).",
 )
 @click.option("--gpu", default="", metavar="GPU", help="For this GPU, not this host's: sm_120, 12.0 or 'RTX 5090'.")
 @click.option("--driver", default="", metavar="VERSION", help="For this driver, such as 580.126.09.")
@@ -117,13 +121,14 @@ def diagnose(
     settle = suppressing.settle(suppress, inventory, hosts)
     if (gpu or driver) and not (image or rootfs):
         raise UsageError("--gpu and --driver say what an image is judged for", "add --image NAME or --rootfs DIR")
-    if (named := [one for one in (image, rootfs, model) if one]) and (inventory or watch or record or len(named) > 1):
-        hint = "run it on the host where it lies; an image can be judged for a bundle of a host: --from FILE"
-        raise UsageError("--image, --rootfs and --model go neither with -i, --watch or --record nor together", hint)
+    _refuse_together(image, rootfs, model, inventory, live_only=watch or bool(record))
     if model:
         from qops.cli import checkpoint
 
-        found, interrupted = checkpoint.judged(model, rules, quiet=quiet), False
+        if hosts:
+            found, interrupted = checkpoint.judged_on(hosts, model, rules, quiet=quiet)
+        else:
+            found, interrupted = checkpoint.judged(model, rules, quiet=quiet), False
     elif image or rootfs:
         from qops.cli import candidate
 
@@ -158,22 +163,37 @@ def diagnose(
     return INTERRUPTED if interrupted else reporting.status(reports, jobs, exit_codes)
 
 
-def _selected(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
-    from qops.rules import ALL, RETIRED
+def _refuse_together(
+    image: str | None, rootfs: str | None, model: str | None, inventory: str | None, *, live_only: bool
+) -> None:
+    """Raise UsageError where what is named and how it is to be looked at do not go together."""
+    named = [one for one in (image, rootfs, model) if one]
+    if named and (live_only or len(named) > 1):
+        raise UsageError(
+            "--image, --rootfs and --model go neither with --watch or --record nor together",
+            "judge one of them, without the others",
+        )
+    if inventory and (image or rootfs):
+        hint = "run it on the host where it lies; an image can be judged for a bundle of a host: --from FILE"
+        raise UsageError("--image and --rootfs do not go with -i", hint)
 
-    known = {name for r in ALL for name in (r.code, r.cause)} | set(RETIRED)
+
+def _selected(select: Sequence[str], ignore: Sequence[str]) -> "tuple[Listed, ...]":
+    from qops.rules import LISTED, RETIRED
+
+    known = {name for r in LISTED for name in (r.code, r.cause)} | set(RETIRED)
     for name in (*select, *ignore):
         if not any(k.upper().startswith(name.upper()) for k in known):
             raise UsageError(f"no rule is called {name!r}", "`qops rules` lists them; NCL selects a whole family")
 
-    def named(rule: Rule, names: Sequence[str]) -> bool:
+    def named(rule: "Listed", names: Sequence[str]) -> bool:
         return any(rule.code.startswith(n.upper()) or rule.cause == n for n in names)
 
-    return tuple(r for r in ALL if (not select or named(r, select)) and not named(r, ignore))
+    return tuple(r for r in LISTED if (not select or named(r, select)) and not named(r, ignore))
 
 
 def _recorded(
-    paths: Sequence[str], rules: Sequence[Rule], settle: Callable[[HostReport], HostReport]
+    paths: Sequence[str], rules: "Sequence[Listed]", settle: Callable[[HostReport], HostReport]
 ) -> tuple[tuple["Judged", ...], bool]:
     from qops.engine import judge, observe
     from qops.job import judged
@@ -190,7 +210,7 @@ def _recorded(
 
 def _live(
     family: str,
-    rules: Sequence[Rule],
+    rules: "Sequence[Listed]",
     settle: Callable[[HostReport], HostReport],
     *,
     seconds: float,

@@ -65,10 +65,10 @@ def _observed(collection: "Collection") -> dict[type, Any]:
     from qops.derive.aspects.faults import Faults
     from qops.engine import judge, observe
     from qops.evidence.message import Logs
-    from qops.rules import ALL
+    from qops.rules import LISTED
 
     seen = observe(collection.texts, collection.gaps)
-    report = judge(collection.host, collection.collected_at, seen, ALL)
+    report = judge(collection.host, collection.collected_at, seen, LISTED)
     serious = [finding for finding in report.findings if finding.severity != "info"]
     if set(report.coverage.seen) - {"Logs"} or (
         Logs in seen and seen[Logs].hits

@@ -20,7 +20,7 @@ from qops.job import Judged, judged
 from qops.probes.base import Probe
 from qops.redaction import Redactor
 from qops.report import Coverage, HostReport, Verdict
-from qops.rule import Rule
+from qops.rules.listing import Listed
 from qops.transports.ssh import Ssh
 
 AT_ONCE = 64  # hosts that are asked at the same time: most of a look is waiting for samples
@@ -170,7 +170,7 @@ class _Fleet(Generic[R]):
 def diagnose(
     hosts: Sequence[Host],
     known: Sequence[Probe],
-    rules: Sequence[Rule],
+    rules: Sequence[Listed],
     settle: Callable[[HostReport], HostReport],
     *,
     seconds: float,
@@ -183,7 +183,7 @@ def diagnose(
 
     def make(found: Collection, lost: str, written: str) -> Judged:
         if lost and not found.texts:
-            return Judged(_unseen(found.host, rules, Verdict.UNREACHABLE, lost))
+            return Judged(unseen(found.host, rules, Verdict.UNREACHABLE, lost))
         evidence = observe(found.texts, found.gaps)
         report = settle(judge(found.host, found.collected_at, evidence, rules))
         short = lost or ("interrupted before everything was asked" if found.interrupted else "")
@@ -193,15 +193,17 @@ def diagnose(
 
     what = f"looking at {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'} for {seconds:.0f} s"
     looked, interrupted = look(hosts, known, make, what=what, seconds=seconds, quiet=quiet)
-    return tuple(one.result or Judged(_failed(one, rules)) for one in looked), interrupted
+    return tuple(one.result or Judged(failed(one, rules)) for one in looked), interrupted
 
 
-def _failed(one: Looked[Judged], rules: Sequence[Rule]) -> HostReport:
+def failed(one: Looked[Judged], rules: Sequence[Listed]) -> HostReport:
+    """Return the report on a host that nothing came back from."""
     if one.error is None:
-        return _unseen(one.host.name, rules, Verdict.UNDETERMINED, "interrupted before it answered")
+        return unseen(one.host.name, rules, Verdict.UNDETERMINED, "interrupted before it answered")
     reason = one.error.message.removeprefix(f"{one.host.name}: ")
-    return _unseen(one.host.name, rules, Verdict.UNREACHABLE, f"{reason}; try: {one.error.hint}")
+    return unseen(one.host.name, rules, Verdict.UNREACHABLE, f"{reason}; try: {one.error.hint}")
 
 
-def _unseen(host: str, rules: Sequence[Rule], verdict: Verdict, reason: str) -> HostReport:
+def unseen(host: str, rules: Sequence[Listed], verdict: Verdict, reason: str) -> HostReport:
+    """Return the report on a host of which nothing was seen."""
     return HostReport(host, "", verdict, reason, (), (), Coverage(len(rules), 0, (), (), (), ()))

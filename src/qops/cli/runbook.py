@@ -182,11 +182,11 @@ def _diagnosed(paths: Sequence[str], cause: str) -> dict[str, str]:
     """Return the values that the finding `cause` in the evidence `paths` names, and its host."""
     from qops.engine import judge, observe
     from qops.recording import recorded
-    from qops.rules import ALL
+    from qops.rules import LISTED
     from qops.runbook import filling
 
     for one in recorded([str(Path(path)) if path != "-" else path for path in paths]):
-        report = judge(one.host or "evidence", one.collected_at, observe(one.texts, one.gaps), ALL)
+        report = judge(one.host or "evidence", one.collected_at, observe(one.texts, one.gaps), LISTED)
         for finding in report.findings:
             if finding.cause == cause:
                 return {**({"HOST": one.host} if one.host else {}), **filling.values(finding)}

@@ -21,7 +21,7 @@ from qops.recording import recorded
 from qops.redaction import Redactor
 from qops.render import prometheus, screen, text
 from qops.report import HostReport, exit_status
-from qops.rules import ALL
+from qops.rules import LISTED
 from qops.transports.bundle_writer import Writer
 from qops.transports.local import Local
 
@@ -66,7 +66,7 @@ class Watcher:
         begun = time.monotonic()
         at = datetime.now(UTC)
         seen, kept = self._collect(at)
-        report = self._settle(judge(seen.host, seen.collected_at, observe(seen.texts, seen.gaps), ALL))
+        report = self._settle(judge(seen.host, seen.collected_at, observe(seen.texts, seen.gaps), LISTED))
         used = 0
         if kept is not None:
             try:
@@ -159,6 +159,6 @@ def _reason(look: ring.Look) -> str:
         (one,) = recorded([look.path])
     except (BundleError, UsageError) as error:
         return error.message
-    (report,), _ = without_secrets([judge(one.host, one.collected_at, observe(one.texts, one.gaps), ALL)], [])
+    (report,), _ = without_secrets([judge(one.host, one.collected_at, observe(one.texts, one.gaps), LISTED)], [])
     first = report.root or next((f for f in report.findings if f.severity != "info"), None)
     return f"{first.cause}: {first.subject}: {first.message}" if first else report.reason

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from msgspec.structs import replace
 
 from qops.contents import quantisation
+from qops.contents.folder import Folder, Here
 from qops.errors import UsageError
 from qops.evidence.checkpoint import Checkpoint, WrongFile
 from qops.evidence.text import Quote
@@ -32,6 +33,8 @@ _SCALES = (
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tekken.json", "tiktoken.model")
 _POINTER = b"version https://git-lfs.github.com/spec/"  # git-lfs, docs/spec.md
 
+Told = Callable[[int, int], None]
+
 
 @dataclass(slots=True)
 class _Weights:
@@ -43,16 +46,24 @@ class _Weights:
     kv_scales: int = 0
 
 
-def read(folder: str, told: Callable[[int, int], None] = lambda done, whole: None) -> Checkpoint:
-    """Read a folder. `told` hears how many files of how many were read. UsageError when it is no folder."""
-    root = Path(folder)
-    if not root.is_dir():
-        raise UsageError(f"{folder} is no folder", "give the folder with the model's config.json")
+def here(path: str, told: Told = lambda done, whole: None) -> Checkpoint:
+    """Read a folder of this machine, as `read` does. UsageError when it is none, or may not be looked into."""
+    try:
+        return read(Here(path), told)
+    except OSError as error:  # only the list of files raises it
+        why = "is no folder" if isinstance(error, FileNotFoundError | NotADirectoryError) else str(error.strerror)
+        raise UsageError(f"{path} {why}", "give the folder with the model's config.json") from None
+
+
+def read(folder: Folder, told: Told = lambda done, whole: None) -> Checkpoint:
+    """Read a folder. `told` hears how many files of how many were read. OSError when it cannot be listed."""
+    names = folder.names()
     problems: list[WrongFile] = []
-    config = _document(root / "config.json", problems, wanted=True)
-    separate = _document(root / "hf_quant_config.json", problems)
-    weights = _weights(root, problems, told)
-    index = _index(root, problems)
+    config = _document(folder, "config.json", problems, wanted=True)
+    separate = _document(folder, "hf_quant_config.json", problems, wanted="hf_quant_config.json" in names)
+    weights = _weights(folder, names, problems, told)
+    index = _index(folder, names, problems)
+    template = _template(folder, problems)
     absent = [name for name, file in index.items() if weights.tensors.get(name) != file] if index else []
     there = {*weights.files, *(wrong.name for wrong in weights.broken)}
     lost = sorted(set(index.values()) - there)
@@ -64,8 +75,8 @@ def read(folder: str, told: Callable[[int, int], None] = lambda done, whole: Non
     architectures = config.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else ""
     made = Checkpoint(
-        folder=folder,
-        quote=Quote(str(root / "config.json"), 0, ""),
+        folder=folder.name,
+        quote=Quote(str(Path(folder.name) / "config.json"), 0, ""),
         model_type=_short(config.get("model_type")),
         architecture=_short(first),
         dtype=_short(dtype),
@@ -80,8 +91,8 @@ def read(folder: str, told: Callable[[int, int], None] = lambda done, whole: Non
         stored=weights.stored,
         kv_scales=weights.kv_scales,
         quantisation=quantisation.read(config, separate),
-        tokenizer=tuple(name for name in _TOKENIZERS if (root / name).is_file()),
-        template=_template(root, problems),
+        tokenizer=tuple(name for name in _TOKENIZERS if _is_there(folder, name)),
+        template=template,
     )
     how = made.quantisation.method if made.quantisation else "not quantised"
     said = f"{made.architecture or 'no architecture'}, {how}, {len(made.weights)} files, {len(made.layers)} layers"
@@ -92,79 +103,87 @@ def _short(value: Any) -> str:
     return clean(value)[:100] if isinstance(value, str) else ""
 
 
-def _document(path: Path, problems: list[WrongFile], *, wanted: bool = False) -> dict[str, Any]:
-    """Return a JSON object; an empty one, and why, when it is none."""
+def _is_there(folder: Folder, name: str) -> bool:
     try:
-        if path.stat().st_size > DOCUMENT:
+        return folder.size(name) >= 0
+    except OSError:
+        return False
+
+
+def _document(folder: Folder, name: str, problems: list[WrongFile], *, wanted: bool) -> dict[str, Any]:
+    """Return a JSON object; an empty one, and why, when it is none. Only a file that is `wanted` is missed."""
+    shown = clean(name)[:200]
+    try:
+        size = folder.size(name)
+        if size > DOCUMENT:
             raise ValueError(f"it has more than {DOCUMENT >> 20} MiB")
-        said = json.loads(path.read_bytes())
+        said = json.loads(folder.start(name, size))
     except FileNotFoundError:
-        if wanted or path.is_symlink():
-            problems.append(WrongFile(path.name, "it is not here"))
+        if wanted:
+            problems.append(WrongFile(shown, "it is not here"))
         return {}
     except OSError as error:
-        problems.append(WrongFile(path.name, f"it cannot be read: {error.strerror}"))
+        problems.append(WrongFile(shown, f"it cannot be read: {error.strerror}"))
         return {}
     except (ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else clean(str(error))[:200]
-        problems.append(WrongFile(path.name, f"it is no JSON: {why}"))
+        problems.append(WrongFile(shown, f"it is no JSON: {why}"))
         return {}
     if not isinstance(said, dict):
-        problems.append(WrongFile(path.name, "it is no JSON object"))
+        problems.append(WrongFile(shown, "it is no JSON object"))
         return {}
     return said
 
 
-def _index(root: Path, problems: list[WrongFile]) -> dict[str, str]:
+def _index(folder: Folder, names: Sequence[str], problems: list[WrongFile]) -> dict[str, str]:
     """Return the file of each tensor, as the index has it."""
     found: dict[str, str] = {}
-    for path in sorted(root.glob("*.safetensors.index.json"))[:4]:
-        places = _document(path, problems).get("weight_map")
+    for name in [name for name in names if name.endswith(".safetensors.index.json")][:4]:
+        before = len(problems)
+        places = _document(folder, name, problems, wanted=True).get("weight_map")
         if isinstance(places, dict):
-            found.update({name: file for name, file in places.items() if isinstance(file, str)})
-        elif not any(problem.name == path.name for problem in problems):
-            problems.append(WrongFile(path.name, "it has no weight_map"))
+            found.update({tensor: file for tensor, file in places.items() if isinstance(file, str)})
+        elif len(problems) == before:
+            problems.append(WrongFile(clean(name)[:200], "it has no weight_map"))
     return found
 
 
-def _weights(root: Path, problems: list[WrongFile], told: Callable[[int, int], None]) -> _Weights:
+def _weights(folder: Folder, names: Sequence[str], problems: list[WrongFile], told: Told) -> _Weights:
     found = _Weights()
-    paths = sorted(root.glob("*.safetensors"))
-    for number, path in enumerate(paths):
-        told(number, len(paths))
+    files = [name for name in names if name.endswith(".safetensors")]
+    for number, file in enumerate(files):
+        told(number, len(files))
         try:
-            header, begin, size = _header(path)
+            header, begin, size = _header(folder, file)
         except (OSError, ValueError, RecursionError) as error:
             told_why = error.strerror if isinstance(error, OSError) else str(error)
             why = "its header is nested too deep" if isinstance(error, RecursionError) else clean(told_why or "")[:200]
-            found.broken.append(WrongFile(path.name, why))
+            found.broken.append(WrongFile(file, why))
             continue
-        found.files.append(path.name)
+        found.files.append(file)
         if why := _wrong(header, size - begin):
-            found.broken.append(WrongFile(path.name, why))
+            found.broken.append(WrongFile(file, why))
         for name, about in header.items():
             if isinstance(about, dict) and name != "__metadata__":
-                _take(found, path.name, name, about)
+                _take(found, file, name, about)
         if len(found.tensors) > MOST_TENSORS:
-            problems.append(WrongFile(path.name, f"there are more than {MOST_TENSORS} tensors; the rest is not read"))
+            problems.append(WrongFile(file, f"there are more than {MOST_TENSORS} tensors; the rest is not read"))
             break
     return found
 
 
-def _header(path: Path) -> tuple[dict[str, Any], int, int]:
+def _header(folder: Folder, file: str) -> tuple[dict[str, Any], int, int]:
     """Return the header of a file of weights, where its data begins, and its size. ValueError says what is wrong."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        start = file.read(len(_POINTER))
-        if start == _POINTER:
-            raise ValueError("it is a pointer of git-lfs and no weights: fetch them with `git lfs pull`")
-        if size < 10:
-            raise ValueError(f"it has {size} bytes")
-        length = int.from_bytes(start[:8], "little")
-        if length > HEADER or length > size - 8:
-            raise ValueError(f"its header would have {length} bytes: it is cut short, or no safetensors file")
-        file.seek(8)
-        header = json.loads(file.read(length))
+    size = folder.size(file)
+    start = folder.start(file, len(_POINTER))
+    if start == _POINTER:
+        raise ValueError("it is a pointer of git-lfs and no weights: fetch them with `git lfs pull`")
+    if size < 10:
+        raise ValueError(f"it has {size} bytes")
+    length = int.from_bytes(start[:8], "little")
+    if length > HEADER or length > size - 8:
+        raise ValueError(f"its header would have {length} bytes: it is cut short, or no safetensors file")
+    header = json.loads(folder.start(file, 8 + length)[8:])
     if not isinstance(header, dict):
         raise ValueError("its header is no JSON object")
     return header, 8 + length, size
@@ -208,11 +227,11 @@ def _take(found: _Weights, file: str, name: str, about: dict[str, Any]) -> None:
         found.layers.setdefault(layer, dtype)
 
 
-def _template(root: Path, problems: list[WrongFile]) -> bool | None:
-    if any((root / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
+def _template(folder: Folder, problems: list[WrongFile]) -> bool | None:
+    if any(_is_there(folder, name) for name in ("chat_template.jinja", "chat_template.json")):
         return True
-    if not (root / "tokenizer_config.json").is_file():
+    if not _is_there(folder, "tokenizer_config.json"):
         return None
     before = len(problems)
-    said = _document(root / "tokenizer_config.json", problems)
+    said = _document(folder, "tokenizer_config.json", problems, wanted=True)
     return None if len(problems) > before else bool(said.get("chat_template"))

@@ -1,7 +1,9 @@
 """What the SXid codes of NVSwitches mean: by thousands, as the switch's driver groups them.
 
-Source: NVSWITCH_ERR_TYPE in the driver's ctrl_dev_nvswitch.h; how a host recovers: NVIDIA Fabric Manager user guide,
-appendix D. The line itself says whether an error is fatal, and names the error in words.
+Source: NVSWITCH_ERR_TYPE in NVIDIA/open-gpu-kernel-modules src/common/nvswitch/interface/ctrl_dev_nvswitch.h, each
+block read there; how a host recovers: NVIDIA Fabric Manager user guide, appendix D. The line itself says whether an
+error is fatal, and names the error in words. Where the header gives a unit's letters without saying what they stand
+for, the letters are kept.
 """
 
 _PARTS = {
@@ -14,10 +16,10 @@ _PARTS = {
     16: "port",
     17: "NVLink controller",
     18: "NVLink protocol",
-    19: "NVLink transaction layer",
-    20: "NVLink data link and lanes",
-    21: "alternate flow of a port",
-    22: "NVLink micro-controller",
+    19: "NVLink transaction layer (NVLTLC)",
+    20: "NVLink data link and lanes (DLPL)",
+    21: "flow of packets (AFS)",
+    22: "NVLink micro-controller (MINION)",
     23: "crossbar",
     24: "source tracking of a port",
     25: "state of a link",

@@ -23,6 +23,7 @@ class Process(Struct, frozen=True):
     libraries: tuple[str, ...] = ()  # mapped NVIDIA and NCCL libraries
     at: float | None = None
     threads: int | None = None
+    switches: int | None = None  # times that the kernel put the main thread on or off a processor, since its start
 
 
 class Processes(Struct, frozen=True):

@@ -14,7 +14,8 @@ class Command(Struct, frozen=True):
 
     `samples` gives the seconds after the start of the collection at which it is asked; more than one makes a
     series. `root` marks what answers fully only to root; `why` is one line for docs/evidence.md. `name` is how
-    the answer is quoted when the argv is too long to read (an `sh -c` script); without it, the argv is.
+    the answer is quoted when the argv is too long to read (an `sh -c` script); without it, the argv is. `binary` keeps
+    the bytes of its output.
     """
 
     argv: tuple[str, ...]
@@ -24,6 +25,7 @@ class Command(Struct, frozen=True):
     samples: tuple[float, ...] = (0.0,)
     live_only: bool = False  # asked only when a hang is to be judged (`diagnose`, `collect`), not by `plan`
     name: str = ""
+    binary: bool = False
 
 
 class Read(Struct, frozen=True):

@@ -12,7 +12,7 @@ from qops.probes.pattern import lazy
 STATE = lazy(r"\s*State:\s+([RSDTtZXIW])(?: \([\w ]{1,30}\))?\s*$")
 
 _HEADER = lazy(r"== pid ([0-9]{1,10})\s*$")
-_FIELD = lazy(r"\s*(Name|Pid|PPid|Threads|rchar):\s+(\S.{0,80})$")
+_FIELD = lazy(r"\s*(Name|Pid|PPid|Threads|rchar|voluntary_ctxt_switches|nonvoluntary_ctxt_switches):\s+(\S.{0,80})$")
 _WCHAN = lazy(r"wchan: ?(\S{0,80})\s*$")
 _BARE_WCHAN = lazy(r"(?:0|[A-Za-z_][\w.]{2,60})\s*$")
 # /proc/PID/stat: pid (comm) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
@@ -39,6 +39,7 @@ class _Block(Struct):
     ticks: int | None = None
     read: int | None = None
     threads: int | None = None
+    switches: int | None = None
     children: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -159,6 +160,8 @@ def _fill(block: _Block, line: str, table: bool) -> bool:
             block.threads = value
         elif match[1] == "rchar":
             block.read = value
+        elif match[1].endswith("voluntary_ctxt_switches") and value is not None:  # of both kinds
+            block.switches = (block.switches or 0) + value
     elif short := _SHORT_STAT.match(line) if block.headed else None:
         block.ticks = int(short[2]) + int(short[3])
         block.state = block.state or short[1]
@@ -195,6 +198,7 @@ def _processes(text: Text, found: list[_Block], tree: _Tree, known: Details) -> 
             libraries=tuple(known.libraries.get(pid, ())),
             at=text.at,
             threads=block.threads,
+            switches=block.switches,
         )
 
 

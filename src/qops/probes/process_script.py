@@ -58,7 +58,7 @@ STATES = (
 for p in $pids; do
   [ -r "/proc/$p/stat" ] || continue
   echo "== pid $p"
-  grep -E '^(Name|State|PPid|Threads|VmRSS):' "/proc/$p/status" 2>/dev/null
+  grep -E '^(Name|State|PPid|Threads|VmRSS|(non)?voluntary_ctxt_switches):' "/proc/$p/status" 2>/dev/null
   grep -E '^rchar:' "/proc/$p/io" 2>/dev/null
   echo "wchan: $(cat "/proc/$p/wchan" 2>/dev/null)"
 done

@@ -1,11 +1,26 @@
-"""All rules, one file per cause; the order is the order of `qops rules`."""
+"""All rules, one file per cause; the order is the order of `qops rules`.
 
-from qops.rule import Rule
-from qops.rules.cuda import RULES as CUDA
-from qops.rules.host import RULES as HOST
-from qops.rules.nccl import RULES as NCCL
-from qops.rules.serve import RULES as SERVE
+A rule's module is imported when the rule is first needed: `LISTED` says of each what it is and what it is judged from,
+and `ALL`, made when it is asked for, holds the rules themselves.
+"""
 
-ALL: tuple[Rule, ...] = (*NCCL, *CUDA, *HOST, *SERVE)
+from typing import TYPE_CHECKING
+
+from qops.rules.listing import FAMILIES, listed, loaded
+
+if TYPE_CHECKING:
+    from qops.rule import Rule
+
+    ALL: tuple[Rule, ...]
+
+LISTED = listed()
 
 RETIRED: dict[str, str] = {}  # code of a rule that is no more -> why; a code is never used again
+
+
+def __getattr__(name: str) -> "tuple[Rule, ...]":
+    if name != "ALL":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = tuple(loaded(family, rule) for family, names in FAMILIES.items() for rule in names)
+    globals()["ALL"] = made
+    return made

@@ -112,3 +112,36 @@ def test_look_alike_a_command_that_a_person_typed() -> None:
 )
 def test_words_of_other_programs(text: str, cause: str) -> None:
     assert causes({"o.txt": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "ptxas /tmp/k.ptx, line 5; fatal   : Unsupported .version 9.0; current version is '8.7'\n",
+            "ptxas-too-old-for-arch",
+        ),
+        # The driver's own compiler, which no setting of Triton replaces.
+        (
+            "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.7; current version is '8.4'\n",
+            "driver-too-old-for-image",
+        ),
+        (
+            "NotImplementedError: FlashInfer backend currently does not support attention sinks, please use trtllm\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("RuntimeError: FlashMLA decode only supports SM90a architecture\n", "backend-unsupported-on-arch"),
+        (
+            "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"
+            "RuntimeError: Failed to infer device type\n",
+            "no-visible-gpu",
+        ),
+    ],
+)
+def test_more_forms(text: str, cause: str) -> None:
+    assert causes({"job.log": text})[:1] == [cause]
+
+
+def test_an_image_that_runs_without_a_gpu_on_purpose_is_no_fault() -> None:
+    banner = "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"
+    assert causes({"job.log": banner}) == []

@@ -74,3 +74,14 @@ def test_a_count_in_the_cgroup_is_a_warning_and_no_verdict() -> None:
     (one,) = diagnose({"cgroups.txt": cgroup}).findings
     assert (one.cause, one.role, one.severity) == ("host-oom-killer", "contributing", "warning")
     assert diagnose({"cgroups.txt": cgroup.replace("oom_kill 2", "oom_kill 0")}).findings == ()
+
+
+def test_rays_monitor_killed_before_the_kernel_had_to() -> None:
+    text = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    (one,) = [f for f in diagnose({"job.log": text}).findings if f.cause == "host-oom-killer"]
+    assert "Ray's memory monitor" in one.message
+
+
+def test_rays_list_of_what_may_have_been_is_no_sign() -> None:
+    text = "There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.\n"
+    assert "host-oom-killer" not in causes({"job.log": text})

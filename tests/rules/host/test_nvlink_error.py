@@ -25,7 +25,7 @@ def test_one_end_alone_is_a_symptom() -> None:
 def test_a_fatal_error_of_a_switch_says_which_part() -> None:
     (found,) = outcomes(nvlink_error, {"dmesg.txt": SWITCH}) or ()
     assert isinstance(found, Found)
-    assert "SXid 20034 (NVLink data link and lanes)" in found.message
+    assert "SXid 20034, NVLink data link and lanes (DLPL)" in found.message
 
 
 def test_a_gpu_that_left_the_bus_takes_its_links_along() -> None:
@@ -43,6 +43,22 @@ def test_what_the_switch_calls_not_fatal_is_ruled_out() -> None:
 @pytest.mark.parametrize("code", [31, 121, 155])
 def test_other_xids_are_left_alone(code: int) -> None:
     assert not outcomes(nvlink_error, {"dmesg.txt": f"NVRM: Xid (PCI:0000:3b:00): {code}, pid=8, name=python3, text\n"})
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (19084, "transaction layer"),
+        (20034, "data link"),
+        (21010, "flow of packets"),
+        (22003, "micro-controller"),
+        (31001, "NVSwitch"),
+    ],
+)
+def test_a_switch_code_is_named_by_its_block(code: int, words: str) -> None:
+    (found,) = outcomes(nvlink_error, {"dmesg.txt": SWITCH.replace("20034", str(code))}) or ()
+    assert isinstance(found, Found)
+    assert words in found.message
 
 
 def test_nothing_seen_is_unknown() -> None:

@@ -1,10 +1,21 @@
+import pytest
 from judging import causes, found, judged, outcomes
+from msgspec.structs import replace
 from scenes import IDLE, NO_LOGS, PIDS, WAITING, WORKING, answer, machine, processes, quote, ras, readings
 
 from qops.evidence.nccl import Ras
-from qops.evidence.process import Environment, Variable
-from qops.rule import Confidence, Found, RuledOut
+from qops.evidence.process import Environment, Processes, Variable
+from qops.rule import Confidence, Found, Role, RuledOut
 from qops.rules.nccl.rank_missing_from_collective import rank_missing_from_collective as rule
+
+
+def counted(first: int, last: int | None) -> Processes:
+    """Two ranks, looked at twice, ten seconds apart: how often the second one's main thread was switched."""
+    seen = [(0.0, first), (10.0, last)]
+    return Processes(
+        tuple(replace(p, at=at, switches=n) for at, n in seen for p in processes("R", "S (sleeping)").samples)
+    )
+
 
 STUCK = ras(*(answer(at, ("c1", (7, 6))) for at in (0, 5, 10)))
 
@@ -47,10 +58,18 @@ def test_ranks_that_lag_each_other_are_another_fault() -> None:
 
 def test_without_ras_the_idle_gpu_names_the_process_and_its_environment_the_rank() -> None:
     environment = Environment((Variable("RANK", "1", f"pid {PIDS[1]}", quote("RANK=1")),))
-    values = (readings(WAITING, IDLE), machine(), processes("R", "S"), environment, Ras(()))
-    (one,) = found(rule, NO_LOGS, *values)
+    (one,) = found(rule, NO_LOGS, readings(WAITING, IDLE), machine(), counted(88, 88), environment, Ras(()))
     assert one.subject == "rank 1 (pid 4102, GPU 1)"
-    assert one.confidence is Confidence.POSSIBLE  # it may only be late each time
+    assert one.confidence is Confidence.POSSIBLE and one.role is None
+    assert "did not run once in 10 s" in one.message
+
+
+@pytest.mark.parametrize("last", [96, None])
+def test_without_ras_a_rank_that_may_only_be_late_is_no_cause(last: int | None) -> None:
+    late = counted(88, last)
+    (one,) = found(rule, NO_LOGS, readings(WAITING, IDLE), machine(), late)
+    assert one.role is Role.SYMPTOM
+    assert "py-spy dump --pid 4102" in one.message
 
 
 def test_without_ras_a_busy_machine_is_left_alone() -> None:

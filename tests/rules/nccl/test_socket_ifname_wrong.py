@@ -127,3 +127,9 @@ def test_gloo_was_told_to_stay_inside(name: str, accused: bool) -> None:
     told = {"env.txt": f"GLOO_SOCKET_IFNAME={name}\n"}
     assert causes({"job.log": failed, **told}) == (["socket-ifname-wrong"] if accused else [])
     assert causes({"job.log": "INFO: Application startup complete.\n", **told}) == []
+
+
+def test_a_list_of_rdma_interfaces_alone_shows_no_absence() -> None:
+    env = "NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0\nNCCL_SOCKET_IFNAME=enP7s7\n"
+    pairs = "rocep1s0f0 port 1 ==> enp1s0f0np0 (Up)\nroceP2p1s0f0 port 1 ==> enP2p1s0f0np0 (Up)\n"
+    assert causes({"env.txt": env, "other.txt": pairs}) == []

@@ -6,7 +6,7 @@ import model_folders as made
 import pytest
 from judging import found, judged
 
-from qops.contents.checkpoint import read
+from qops.contents.checkpoint import here as read
 from qops.derive.checkpoint import compiled
 from qops.evidence.checkpoint import Checkpoint
 from qops.rule import Confidence, Role, RuledOut

@@ -100,3 +100,52 @@ def test_too_few_tokens_for_the_context() -> None:
     assert causes({"e.log": "AssertionError: max_total_num_tokens is too small for the context\n"}) == [
         "kv-cache-too-small"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge\n",
+            "engine-model-not-found",
+        ),
+        (
+            "OSError: /models/q does not appear to have a file named config.json. Checkout 'x'\n",
+            "engine-model-not-found",
+        ),
+        (
+            "OSError: Error no file named model.safetensors, or pytorch_model.bin, found in directory /m.\n",
+            "engine-model-not-found",
+        ),
+        (
+            "OSError: Can't load the configuration of '/models/q'. If you were trying to load it\n",
+            "engine-model-not-found",
+        ),
+        (
+            "OSError: a/b is not a local folder and is not a valid model identifier listed on 'x'\n",
+            "engine-model-not-found",
+        ),
+        (
+            "httpx.HTTPStatusError: Client error '401 Unauthorized' for url 'https://huggingface.co/m/x/resolve/main/c'\n",
+            "hf-auth-missing",
+        ),
+        (
+            '{"message":"\\"auto\\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}\n',
+            "tool-call-parser-mismatch",
+        ),
+    ],
+)
+def test_more_forms(text: str, cause: str) -> None:
+    assert causes({"engine.log": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The engine goes on without it.
+        "Failed to load generation config: BAAI/x does not appear to have a file named generation_config.json.\n",
+        "httpx.HTTPStatusError: Client error '401 Unauthorized' for url 'http://10.0.0.9:8000/v1/models'\n",
+    ],
+)
+def test_more_look_alikes(text: str) -> None:
+    assert causes({"engine.log": text}) == []

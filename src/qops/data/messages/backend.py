@@ -2,6 +2,59 @@
 
 from qops.evidence.message import Message
 
+ARCH_UNSUPPORTED = Message(
+    "cuda-backend-unsupported",
+    r"(?:\.cuh?|\.hpp|\.py|Runner|flashinfer|trtllm|deep_?gemm|gemm|fmha)\W.{0,80}unsupported (?:sm "
+    r"|gpu )?architecture"
+    r"|does not support backend '?(?P<backend>\w+)'? with capability \d+|kernel does not support (?:the )?current device"
+    r"|FlashAttention(?:-?\d)? only supports \w+ GPUs?|(?:FA ?3|FA ?4|FlashMLA|FlashAttention v?[34]|Flash ?Infer)\b"
+    r".{0,60}(?:only supported|not supported|unsupported|requires)\W.{0,60}(?:Hopper|Blackwell|Ampere|SM|capability"
+    r"|GPU|arch)"
+    r"|(?:only supported|only supports|only works) on (?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
+    r"|Error: (?:Unsupported architecture\b|Only supports? sm_?\d+)|requires (?:SM|sm_) ?[<>=]+ ?\d+"
+    r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
+    r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
+    r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
+    r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for the current GPU\. Minimum capability: \d+"
+    r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
+    r"|No supported CUDA architectures found for major versions \[(?:9|10|9, 10)\]"
+    r"|No (?:valid|suitable) attention backend found|Failed to initialize (?:the )?cutlass TMA",
+    (
+        "unsupported architecture",
+        "unsupported gpu architecture",
+        "unsupported sm architecture",
+        "does not support backend",
+        "does not support current device",
+        "does not support the current device",
+        "only support",
+        "only works on",
+        "not support",
+        "unsupported",
+        "unavailable",
+        "not implemented",
+        "requires sm",
+        "requires compute capability",
+        "requires device capability",
+        "(or newer) only",
+        "FA3",
+        "FA 3",
+        "FA4",
+        "FA 4",
+        "FlashMLA",
+        "FlashAttention",
+        "FlashInfer",
+        "Flash Infer",
+        "compute capability not supported",
+        "Minimum capability",
+        "Arch conditional MMA",
+        "no kernel",
+        "attention backend found",
+        "No supported CUDA architectures found",
+        "cutlass TMA",
+    ),
+    "flashinfer fmhaRunner.cuh and utils.py; flash-attn flash_api.cpp; vllm flash_attn_interface.py, "
+    "attention/selector; sglang server_args.py; CUTLASS mma_sm90/sm100",
+)
 BACKEND_GARBAGE = Message(
     "cuda-backend-garbage",
     r"\b(?P<backend>cutlass|cudnn|trtllm|flashinfer\w*|marlin|b12x|flashmla|flash_attn|fa[234]|deep_?gemm|triton|"

@@ -60,6 +60,12 @@ IMAGE_REQUIREMENT = Message(
     ("unsatisfied condition",),
     "libnvidia-container src/cli/configure.c; vllm-project/vllm#5635",
 )
+DRIVER_NOT_DETECTED = Message(
+    "cuda-driver-not-detected",
+    r"The NVIDIA Driver was not detected\.\s+GPU functionality will not be available",
+    ("NVIDIA Driver was not detected",),
+    "entry script of the vendor's images, first check (2020 to 2026)",
+)
 CONTAINER_NEEDS_DRIVER = Message(
     "cuda-container-needs-driver",
     r"(?:but |^[|\s\w-]*)version\s+(?P<driver>[\d.]+) was detected and compatibility mode is UNAVAILABLE",
@@ -77,8 +83,8 @@ UNSUPPORTED_PTX = _error(
     "cuda-unsupported-ptx",
     222,
     r"provided PTX was compiled with an unsupported toolchain|cudaErrorUnsupportedPtxVersion"
-    r"|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-    ("unsupported toolchain", "UnsupportedPtxVersion", "UNSUPPORTED_PTX_VERSION"),
+    r"|CUDA_ERROR_UNSUPPORTED_PTX_VERSION|ptxas application ptx input.{0,40}Unsupported \.version",  # the driver's own
+    ("unsupported toolchain", "UnsupportedPtxVersion", "UNSUPPORTED_PTX_VERSION", "application ptx input"),
     "driver_types.h; vllm-project/vllm#31700",
 )
 SYSTEM_NOT_READY = _error(
@@ -182,7 +188,8 @@ ASSEMBLER_ARCH = Message(
     r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
     r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
     r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
-    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]",
+    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]"
+    r"|^(?!.*application ptx input).*Unsupported \.version (?P<isa>[\d.]+); current version is '[\d.]+'",
     (
         "ptxas",
         "Unsupported gpu architecture",
@@ -190,6 +197,7 @@ ASSEMBLER_ARCH = Message(
         "does not support .target",
         "Unknown CUDA arch",
         "requires CUDA >=",
+        "Unsupported .version",
         "--gpu-architecture",
         "unsupported arch",
         "unsupported gpu arch",
@@ -220,58 +228,6 @@ COMPILER_MISSING = Message(
         "unable to find a",
     ),
     "flashinfer/jit/cpp_ext.py; torch/utils/cpp_extension.py; triton/runtime/build.py",
-)
-ARCH_UNSUPPORTED = Message(
-    "cuda-backend-unsupported",
-    r"(?:\.cuh?|\.hpp|\.py|Runner|flashinfer|trtllm|deep_?gemm|gemm|fmha)\W.{0,80}unsupported (?:sm "
-    r"|gpu )?architecture"
-    r"|does not support backend '?(?P<backend>\w+)'? with capability \d+|kernel does not support (?:the )?current device"
-    r"|FlashAttention(?:-?\d)? only supports \w+ GPUs?|(?:FA ?3|FA ?4|FlashMLA|FlashAttention v?[34]|Flash ?Infer)\b"
-    r".{0,60}(?:only supported|not supported|unsupported|requires)\W.{0,60}(?:Hopper|Blackwell|Ampere|SM|capability"
-    r"|GPU|arch)"
-    r"|(?:only supported|only supports|only works) on (?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
-    r"|Error: (?:Unsupported architecture\b|Only supports? sm_?\d+)|requires (?:SM|sm_) ?[<>=]+ ?\d+"
-    r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
-    r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
-    r"|compute capability not supported|is not supported for the current GPU\. Minimum capability: \d+"
-    r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
-    r"|No supported CUDA architectures found for major versions \[(?:9|10|9, 10)\]"
-    r"|No (?:valid|suitable) attention backend found|Failed to initialize (?:the )?cutlass TMA",
-    (
-        "unsupported architecture",
-        "unsupported gpu architecture",
-        "unsupported sm architecture",
-        "does not support backend",
-        "does not support current device",
-        "does not support the current device",
-        "only support",
-        "only works on",
-        "not support",
-        "unsupported",
-        "unavailable",
-        "not implemented",
-        "requires sm",
-        "requires compute capability",
-        "requires device capability",
-        "(or newer) only",
-        "FA3",
-        "FA 3",
-        "FA4",
-        "FA 4",
-        "FlashMLA",
-        "FlashAttention",
-        "FlashInfer",
-        "Flash Infer",
-        "compute capability not supported",
-        "Minimum capability",
-        "Arch conditional MMA",
-        "no kernel",
-        "attention backend found",
-        "No supported CUDA architectures found",
-        "cutlass TMA",
-    ),
-    "flashinfer fmhaRunner.cuh and utils.py; flash-attn flash_api.cpp; vllm flash_attn_interface.py, "
-    "attention/selector; sglang server_args.py; CUTLASS mma_sm90/sm100",
 )
 SPECULATIVE = Message(
     "cuda-speculative",

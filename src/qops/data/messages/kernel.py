@@ -121,6 +121,12 @@ OOM_KILL = Message(
     ("out of memory: Kill", "invoked oom-killer", "oom-kill:", "killed by the ", "oom_kill ", "systemd-oomd"),
     "Linux mm/oom_kill.c; cgroup v2 memory.events; systemd manager.c, oomd",
 )
+RAY_OOM = Message(
+    "kernel-ray-memory-monitor",
+    r"(?:Task|Actor|The worker) was killed due to the node running low on memory|exit_type ?= ?NODE_OUT_OF_MEMORY",
+    ("node running low on memory", "NODE_OUT_OF_MEMORY"),
+    "ray memory monitor, worker_killing_policy.cc, 2.2 to 2.5x",
+)
 CONTAINER_OOM = Message(
     "kernel-container-oom",
     r"OOMKilled['\"]?[:= ]{1,3}['\"]?true|(?:reason|status)['\"]?:\s*['\"]?OOMKilled",

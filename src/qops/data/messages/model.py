@@ -7,11 +7,14 @@ GATED = Message(
     r"GatedRepoError|Cannot access gated repo|is (?:a gated repo|gated\. You must|restricted\. You must)|"
     r"Access to model \S+ is restricted|You are trying to access a gated repo|"
     r"(?:401|403) Client Error.{0,80}(?:huggingface|/resolve/|/api/models/)|Invalid user token|Invalid credentials in Authorization|"
+    r"(?:401 Unauthorized|403 Forbidden)' for url '[^']{0,60}(?:huggingface|hf\.co)|"
     r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at",
     (
         "gated",
         "is restricted",
         "Client Error",
+        "401 Unauthorized",
+        "403 Forbidden",
         "Invalid user token",
         "Invalid credentials",
         "Token is required",
@@ -117,7 +120,7 @@ TOOL_PARSER = Message(
     r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
     r"(?:invalid|unknown) tool call parser|Tool parser .{0,60}(?:not|could not|failed)|"
     r"could not locate tool call (?:start|end)|\"arguments\"\s*:\s*\"\{\}\"|Failed to parse tool call|"
-    r"\"(?:auto\"|tool_choice).{0,60}requires --enable-auto-tool-choice",
+    r"\"(?:auto\\?\"|tool_choice).{0,60}requires --enable-auto-tool-choice",
     ("tool call", "tool_call", "tool-call", "Tool parser", '"arguments"', "enable-auto-tool-choice"),
     "vllm/tool_parsers/*.py; sglang function_call; vllm#38106, #56077",
 )
@@ -131,7 +134,9 @@ NO_MODEL = Message(
     "engine-no-model",
     r"Invalid repository ID or local directory specified|Repo id must be in the form|Cannot find any model weights with|"
     r"LocalEntryNotFoundError|Cannot find an appropriate cached snapshot folder|RepositoryNotFoundError|"
-    r"Error while deserializing header: incomplete metadata|Unrecognized model in",
+    r"Error while deserializing header|Unrecognized model in|Can't load (?:the )?(?:configuration|config|model|tokenizer) (?:of|for) '|"
+    r"does not appear to have (?:a file|files) named \W{0,3}(?:config\.json|params\.json|model|pytorch_model)|"
+    r"no file named .{0,160}found in directory|is not a local folder and is not a valid model identifier",
     (
         "Invalid repository ID",
         "Repo id must be",
@@ -139,8 +144,24 @@ NO_MODEL = Message(
         "LocalEntryNotFoundError",
         "cached snapshot folder",
         "RepositoryNotFoundError",
-        "incomplete metadata",
+        "Error while deserializing header",
+        "Can't load ",
+        "does not appear to have",
+        "found in directory",
+        "not a valid model identifier",
         "Unrecognized model in",
     ),
-    "transformers and huggingface_hub as vLLM 0.32 and SGLang 0.5.23 print them (run)",
+    "transformers 4.2x to 5 utils/hub.py and modeling_utils.py, safetensors bindings/python/src/lib.rs, and as vLLM 0.32 "
+    "and SGLang 0.5.23 print them (run)",
+)
+HUB_UNREACHABLE = Message(
+    "engine-hub-unreachable",
+    r"We couldn't connect to '[^']{4,80}' to load|"
+    r"(?:huggingface\.co|hf\.co|hf-mirror\.com|modelscope\.\w{2,3})\b.{0,400}(?:Name or service not known|"
+    r"Temporary failure in name resolution|Failed to resolve|NameResolutionError|Network is unreachable|Connection refused|"
+    r"No route to host|ConnectTimeout|connect timeout|(?<!Read )(?<!read )timed out)|"
+    r"trying to locate the file on the Hub and we cannot find the requested files|"
+    r"Connection error, and we cannot find the requested files",
+    ("We couldn't connect to '", "huggingface.co", "hf.co", "hf-mirror.com", "modelscope.", "requested files"),
+    "transformers utils/hub.py; huggingface_hub file_download.py; requests and httpx around urllib3",
 )

@@ -172,6 +172,13 @@ CDI_UNRESOLVED = Message(
     ("CDI device", "could not select device driver"),
     "tags.cncf.io/container-device-interface; moby/moby#49989; NixOS/nixpkgs#353059",
 )
+DRIVER_FILE_ABSENT = Message(
+    "system-driver-file-absent",
+    r"(?:crun|runc|OCI runtime|mount)\b.{0,160}(?:stat|open)\w*(?:'ing)?(?: file)?\W{1,3}"
+    r"(?P<path>/[\w./+-]{1,200}/lib(?:cuda|nv|EGL_nv|GL\w{0,12}_nv|vdpau_nv)[\w.-]*\.so\.\d{3}[\d.]*)\W{1,4}no such file",
+    ("no such file or directory",),
+    "crun and runc: NVIDIA/nvidia-container-toolkit#450, Igalia/webkit-container-sdk#23",
+)
 DEVICE_NODE_MISSING = Message(
     "system-device-node-missing",
     r"(?:gathering device information while adding|lstat|\bstat|open|cannot access)\b.{0,60}/dev/nvidia[\w-]*.{0,4}: "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import backend, cuda, model
+from qops.data.messages import backend, model
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, rule
 
@@ -23,7 +23,7 @@ def backend_silent_garbage_on_arch(logs: Logs) -> Iterator[Found]:
         yield from _garbage_beside_a_backend(logs)
         return
     backends = ", ".join(dict.fromkeys(h.groups["backend"] for h in hits))
-    others = logs.find(cuda.ARCH_UNSUPPORTED)
+    others = logs.find(backend.ARCH_UNSUPPORTED)
     yield Found(
         subject=backends,
         message=f"{backends} gives zeros, NaN or wrong values and reports no error"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from qops.data.messages import cuda
+from qops.data.messages import backend
 from qops.evidence.engine import EngineLogs
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -30,7 +30,7 @@ NAMED = re.compile(
 )
 def backend_unsupported_on_arch(logs: Logs, engines: EngineLogs | None) -> Iterator[Found | RuledOut]:
     """A backend was picked that this architecture does not have."""
-    hits = tuple(h for h in logs.find(cuda.ARCH_UNSUPPORTED) if not FALLS_BACK.search(h.quote.text))
+    hits = tuple(h for h in logs.find(backend.ARCH_UNSUPPORTED) if not FALLS_BACK.search(h.quote.text))
     if not hits:
         return
     ready = next((e for e in engines.logs if e.ready), None) if engines else None

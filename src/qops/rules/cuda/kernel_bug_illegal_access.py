@@ -15,7 +15,7 @@ FAULTS = ("13", "31")  # Xid: graphics exception, page fault
 @rule(
     "CUD014",
     "kernel-bug-illegal-access",
-    explains=("cuda-error", "xid-event"),
+    explains=("cuda-error", "xid-event", "gpu-needs-reset"),
     fix=(
         Fix(
             "find the kernel: run once with CUDA_LAUNCH_BLOCKING=1, then use another backend or version for it",

@@ -18,7 +18,8 @@ NO_DEVICE = ("", "-1", "void", "none", "NoDevFiles")  # masks that name no GPU, 
     explains=("cuda-error",),
     fix=(
         Fix(
-            "unset CUDA_VISIBLE_DEVICES, or set it to indexes that `nvidia-smi -L` lists inside the container",
+            "unset CUDA_VISIBLE_DEVICES, or set it to indexes that `nvidia-smi -L` lists inside the container; start a "
+            "container with GPUs (--gpus all, or --device nvidia.com/gpu=all)",
             commands=("nvidia-smi -L", "env | grep -E 'CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES'"),
         ),
     ),
@@ -46,6 +47,14 @@ def no_visible_gpu(logs: Logs, environment: Environment | None, gpus: Gpus | Non
                 confidence=Confidence.CERTAIN,
             )
             return
+    bare = logs.find(cuda.DRIVER_NOT_DETECTED)
+    if bare:
+        yield Found(
+            subject="container",
+            message="the container was started without GPUs: its entry script finds no driver in it",
+            evidence=(*quotes(bare, 1), *quotes(hits, 2)),
+        )
+        return
     if not plain:
         return
     yield Found(

@@ -26,11 +26,12 @@ def ptxas_too_old_for_arch(logs: Logs) -> Iterator[Found]:
         return
     names = ("arch", "gpu", "target", "ptx", "torch")
     arch = next((h.groups[n] for h in hits for n in names if n in h.groups), "")
+    isa = next((h.groups["isa"] for h in hits if "isa" in h.groups), "")
     needs = next((h.groups["needs"] for h in hits if "needs" in h.groups), "")
     yield Found(
         subject="compiler",
-        message=f"the assembler or compiler does not know {arch or 'this architecture'}"
+        message=f"the assembler or compiler does not know {arch or (f'PTX {isa}' if isa else 'this architecture')}"
         + (f"; it needs CUDA {needs} or later" if needs else ""),
         evidence=quotes(hits, 3),
-        confidence=Confidence.CERTAIN if arch or needs else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if arch or needs or isa else Confidence.LIKELY,
     )

@@ -14,7 +14,7 @@ FAULTS = ("13", "31")  # Xid: graphics exception, page fault
 @rule(
     "CUD015",
     "specdecode-kernel-illegal-access",
-    explains=("kernel-bug-illegal-access", "cuda-error", "xid-event"),
+    explains=("kernel-bug-illegal-access", "cuda-error", "xid-event", "gpu-needs-reset"),
     fix=(
         Fix("serve without speculative decoding", kind="workaround", risk="lower decode speed"),
         Fix(

@@ -23,6 +23,7 @@ DRIVEN = ("", "nvidia")  # a GPU that another driver holds is not missing
         "nvml-failed",
         "no-visible-gpu",
         "fabric-state-in-progress",
+        "gpu-needs-reset",
     ),
     fix=(
         Fix(

@@ -12,7 +12,13 @@ from qops.rule import Confidence, Fix, Found, Severity, rule
 @rule(
     "HST009",
     "gpu-memory-ecc-hardware",
-    explains=("xid-event", "cuda-error", "kernel-bug-illegal-access", "specdecode-kernel-illegal-access"),
+    explains=(
+        "xid-event",
+        "cuda-error",
+        "kernel-bug-illegal-access",
+        "specdecode-kernel-illegal-access",
+        "gpu-needs-reset",
+    ),
     fix=(
         Fix(
             "drain the host and reset the GPU, so that the rows are remapped; replace it if errors come back",

@@ -10,7 +10,7 @@ from qops.rule import Confidence, Fix, Found, rule
 @rule(
     "HST010",
     "gsp-rpc-timeout",
-    explains=("xid-event", "cuda-error", "nvml-failed", "nvidia-smi-hung"),
+    explains=("xid-event", "cuda-error", "nvml-failed", "nvidia-smi-hung", "gpu-needs-reset"),
     fix=(
         Fix(
             "reset the GPU, and move to a driver whose release notes name this time-out",

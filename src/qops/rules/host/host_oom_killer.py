@@ -36,7 +36,14 @@ def host_oom_killer(
     said = logs.find(kernel.CONTAINER_OOM)
     counted = tuple(c for c in (cgroups.cgroups if cgroups else ()) if c.oom_kills)
     if not kills and not hits and not boxes and not said:
-        if counted:
+        if monitor := logs.find(kernel.RAY_OOM):
+            yield Found(
+                subject="worker",
+                message="Ray's memory monitor killed a worker before the kernel had to: the host has too little memory",
+                evidence=quotes(monitor, 2),
+                confidence=Confidence.CERTAIN,
+            )
+        elif counted:
             yield Found(
                 subject=f"cgroup of pid {counted[0].pid}",
                 message=f"the kernel killed {counted[0].oom_kills} processes at its memory limit since it was made",

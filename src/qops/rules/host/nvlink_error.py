@@ -19,6 +19,7 @@ _INTENDED = (121, 155, 159)  # corrected, asked for by software, or told by anot
         "watchdog-timeout",
         "collective-hang",
         "fabric-state-in-progress",
+        "gpu-needs-reset",
     ),
     fix=(
         Fix(
@@ -56,5 +57,5 @@ def _is_fatal(one: Xid) -> bool:
 
 def _said(one: Xid) -> str:
     if one.switch:
-        return f"SXid {one.code} ({sxid.part(one.code)}), which the driver calls fatal"
+        return f"SXid {one.code}, {sxid.part(one.code)}, which the driver calls fatal"
     return f"Xid {one.code}: {xid.meaning(one.code).meaning}"

@@ -13,7 +13,7 @@ SURPRISE_DOWN = 0x20  # PCI_ERR_UNC_SURPDN, Linux include/uapi/linux/pci_regs.h
 @rule(
     "HST012",
     "pcie-surprise-link-down",
-    explains=("gpu-fell-off-bus", "xid-event", "cuda-error"),
+    explains=("gpu-fell-off-bus", "xid-event", "cuda-error", "gpu-needs-reset"),
     fix=(
         Fix(
             "keep the port's power management off: pcie_aspm=off pcie_port_pm=off on the kernel's command line",

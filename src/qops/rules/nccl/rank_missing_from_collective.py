@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import torch as messages
-from qops.derive.progress import idle_during, spinning
+from qops.derive.progress import MIN_SECONDS, idle_during, spinning
 from qops.derive.ranks import (
     Lag,
     Member,
@@ -23,11 +23,10 @@ from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.torch import FlightRecords, TorchLog
-from qops.rule import Confidence, Fix, Found, RuledOut, about, rule
+from qops.rule import Confidence, Fix, Found, Role, RuledOut, about, rule
 from qops.rules.nccl.communicator_order_deadlock import crossed
 
 STEADY_SECONDS = 4.0  # RAS answers this far apart and alike are a stall when a GPU spins meanwhile
-
 
 _FIX = (
     Fix(
@@ -38,6 +37,14 @@ _FIX = (
         "restart all ranks of the job together; one rank alone cannot come back",
         kind="workaround",
         risk="requests in flight are lost",
+    ),
+)
+
+_TELL = (
+    Fix(
+        "look twice, some seconds apart, whether that rank's stack changes; start the job with NCCL's RAS on, which "
+        "counts how far each rank came",
+        commands=("py-spy dump --pid PID",),
     ),
 )
 
@@ -143,7 +150,10 @@ def _without_witness(
     nccl: NcclLog | None,
     ras: Ras | None,
 ) -> Iterator[Found | RuledOut]:
-    """RAS is silent or off: the rank whose GPU runs nothing while the others spin is the one that is missing."""
+    """RAS is silent or off: the rank whose GPU runs nothing while the others spin is missing, or late each time.
+
+    Only a main thread that did not run at all in that time is called missing: a late rank runs when it comes.
+    """
     spins = spinning(samples, gpus)
     idle = {s.index: s for s in idle_during(samples, spins)}
     suspects = [pid for pid in processes.pids if gpu_of(pid, gpus) in idle]
@@ -159,18 +169,32 @@ def _without_witness(
         if state is None or _tears_down(state):
             continue
         gpu = gpu_of(pid, gpus)
+        still = _stood_still(pid, processes)
         waiting = ", ".join(f"GPU {s.index}" for s in spins)
         yield Found(
             subject=str(member),
             message=f"{'runs nothing on its GPU' if suspects else 'uses no processor time'} while {waiting} spins in a "
             f"kernel for {spins[0].seconds:.0f} s; "
             f"its process is in state {state.state}{f', in {state.wchan}' if state.wchan not in ('', '0') else ''}; "
-            "nobody sees whether it never comes, or only late each time",
+            + (
+                f"its main thread did not run once in {still:.0f} s"
+                if still
+                else f"whether it never comes, or only late each time, its stack tells (py-spy dump --pid {pid}, "
+                "twice), or NCCL's RAS, which is off or silent"
+            ),
             evidence=(state.quote, *(idle[gpu].quotes[:1] if gpu in idle else ()), *spins[0].quotes[:2]),
             confidence=Confidence.POSSIBLE,
-            fix=about(_FIX, pid),
+            role=None if still else Role.SYMPTOM,
+            fix=about(_FIX, pid) if still else about(_TELL, pid),
         )
         return
+
+
+def _stood_still(pid: int, processes: Processes) -> float:
+    """Return for how many seconds the main thread of a process did not run at all; 0 when it ran or nobody counted."""
+    own = [p for p in processes.of(pid) if p.switches is not None and p.at is not None]
+    seconds = (own[-1].at or 0.0) - (own[0].at or 0.0) if own else 0.0
+    return seconds if seconds >= MIN_SECONDS and own[0].switches == own[-1].switches else 0.0
 
 
 def _asleep(processes: Processes, environment: Environment | None) -> list[int]:

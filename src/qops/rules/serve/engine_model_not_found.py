@@ -13,7 +13,8 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
     explains=("job-failed", "engine-core-failed"),
     fix=(
         Fix(
-            "check the path or the name: a folder needs config.json, a tokenizer and whole .safetensors files",
+            "check the path or the name: a folder needs config.json, a tokenizer and whole .safetensors files; a "
+            "private repository needs a token",
             commands=("ls -l MODEL_FOLDER",),
         ),
     ),
