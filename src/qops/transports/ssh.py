@@ -21,8 +21,9 @@ from qops.errors import TransportError
 from qops.inventory.host import Host
 from qops.transports import batch
 from qops.transports.base import Completed, clean
+from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
-from qops.transports.ssh_errors import OnlyKnown, Place, explained
+from qops.transports.ssh_errors import OnlyKnown, Place, explained, ungreeted
 from qops.transports.streams import OUTPUT, Streams, received
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
@@ -88,11 +89,12 @@ class Ssh:
             channel = self._channel(until)
             if channel is not None:
                 asked, reader = frames.asked(seconds)
-                channel.exec_command(login(reader, become=self._host.become).encode())
+                data = bytes(self._begin(channel, reader, time.monotonic() + CONNECT).stdout)
                 channel.sendall(asked)
-                while (data := received(channel, until)) and not self._stopped:
+                while (data := data + received(channel, until)) and not self._stopped:
                     for number, at, done in frames.take(data):
                         take(number, at, done)
+                    data = b""
         except (paramiko.SSHException, OSError, EOFError):
             pass  # what has not come back is missing; whether the connection has gone is told below
         finally:
@@ -128,19 +130,7 @@ class Ssh:
         far = greeted(done.stdout)
         if far is not None:
             return far
-        said = clean((done.stderr or done.stdout).decode(errors="replace")).strip().splitlines()
-        reason = said[-1][:200] if said else f"no answer within {CONNECT:.0f} s" if done.failure else "it says nothing"
-        user = self._links[-1].user
-        if self._host.become:
-            raise TransportError(
-                f"{self.name}: {user} does not become root by `sudo -n`: {reason}",
-                f"let sudo ask {user} for no password there (visudo: {user} ALL=(root) NOPASSWD: ALL), log in as root, "
-                "or set ansible_become: false to look without root",
-            )
-        raise TransportError(
-            f"{self.name}: {user} gets no POSIX shell there: {reason}",
-            f"see what answers: ssh {user}@{self._host.address} 'echo hello'; name another user by ansible_user",
-        )
+        raise ungreeted(done, self._host, self._links[-1].user, CONNECT)
 
     def _ask(self, script: str, timeout: float) -> Completed:
         """Give `script` to a shell of the host and return what it says."""
@@ -148,13 +138,12 @@ class Ssh:
         until = begun + timeout
         if not self._free.acquire(timeout=timeout):
             return Completed(b"", b"", None, timeout, "timeout")
-        heard = Streams(secrets.token_hex(8))
+        heard = Streams("")
         channel = None
         try:
             channel = self._channel(until)
             if channel is not None:
-                script = f"echo {heard.mark.decode()}\n{script}"
-                channel.exec_command(login(script, become=self._host.become).encode(errors="replace"))
+                heard = self._begin(channel, script, until)
                 return self._hear(channel, heard, begun, until)
         except (paramiko.SSHException, OSError, EOFError):
             pass  # what that means is told below
@@ -163,6 +152,17 @@ class Ssh:
                 self._forget(channel)
             self._free.release()
         return self._gone(heard, begun, until)
+
+    def _begin(self, channel: Any, script: str, until: float) -> Streams:
+        """Have `script` run in `channel`; return its streams, where a password was needed from its first word on."""
+        host, mark = self._host, secrets.token_hex(8)
+        prompt = f"{mark}?" if host.become and host.password else ""
+        script = f"echo {mark}\n{f'echo {mark} >&2' if prompt else ''}\n{script}"
+        channel.exec_command(login(script, become=host.become, prompt=prompt).encode(errors="replace"))
+        heard = Streams(mark, prompt)
+        if prompt and host.password:
+            enter(channel, heard, host.password, host.name, until)
+        return heard
 
     def _channel(self, until: float) -> Any:
         """Open a channel, or return None: the connection has gone, or the host takes no more sessions in time."""
