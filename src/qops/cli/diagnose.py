@@ -135,7 +135,9 @@ def diagnose(
         from qops.cli import fleet
 
         known = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
-        found, interrupted = fleet.diagnose(hosts, known, rules, settle, seconds=seconds, quiet=quiet)
+        found, interrupted = fleet.diagnose(
+            hosts, known, rules, settle, seconds=seconds, lines=form == "text", quiet=quiet
+        )
     elif paths:
         found, interrupted = _recorded(paths, rules, settle)
     else:
