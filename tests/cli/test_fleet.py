@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,35 @@ def test_each_host_gets_a_bundle_and_they_are_judged_again(
     assert capsys.readouterr().err.count("wrote ") == 2
     run(["diagnose", "--from", str(folder), "--format", "json", *SELECTED])
     assert {h["host"] for h in json.loads(capsys.readouterr().out)["hosts"]} == {"gpu-a", "gpu-b"}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_skewed_clock_is_measured_shown_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skews, servers = {"ahead": 37, "behind": -4000}, []
+    for name, seconds in skews.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "date").write_text(f'#!/bin/sh\nexec /bin/date -d "{seconds} seconds" "$@"\n')
+        (tmp_path / name / "date").chmod(0o755)
+        servers.append(Sshd(tmp_path / f"sshd-{name}", f"SetEnv PATH={tmp_path / name}:/usr/bin:/bin"))
+    (tmp_path / "hosts.ini").write_text("".join(map(Sshd.entry, servers, skews)))
+    bundles = str(tmp_path / "both.tar.gz")
+    try:
+        assert run(["collect", "-i", f"{tmp_path}/hosts.ini", "-o", bundles, "--seconds", "2", "-q"]) == HEALTHY
+    finally:
+        for server in servers:
+            server.stop()
+    run(["diagnose", "--from", bundles, "--format", "json", *SELECTED])
+    clocks = {host["host"]: host["clock"] for host in json.loads(capsys.readouterr().out)["hosts"]}
+    assert set(clocks) == set(skews)
+    for name, clock in clocks.items():
+        assert 0 < clock["within"] < 1
+        assert abs(clock["ahead"] - skews[name]) <= clock["within"]
+    again = str(tmp_path / "again.tar.gz")
+    assert run(["collect", "--redact-again", bundles, "-o", again, "-q"]) == HEALTHY
+    run(["diagnose", "--from", again, *SELECTED])
+    out = capsys.readouterr().out
+    assert re.search(r"^clock +3[67]\.\d\d\d s ahead of this machine's, give or take 0\.\d\d\d s$", out, re.M)
+    assert re.search(r"^clock +\d{4}\.\d\d\d s behind this machine's", out, re.M)
 
 
 @pytest.mark.usefixtures("few")

@@ -185,7 +185,8 @@ def _recorded(
     interrupted = False
     for one in recorded(paths):
         evidence = observe(one.texts, one.gaps)
-        found.append(judged(settle(judge(one.host or "evidence", one.collected_at, evidence, rules)), evidence))
+        report = settle(judge(one.host or "evidence", one.collected_at, evidence, rules))
+        found.append(judged(report, evidence, one.clock))
         interrupted = interrupted or one.interrupted
     return tuple(found), interrupted
 

@@ -200,7 +200,7 @@ def diagnose(
         short = lost or ("interrupted before everything was asked" if found.interrupted else "")
         if short and report.verdict is not Verdict.FAULT:
             report = replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")
-        return judged(report, evidence)
+        return judged(report, evidence, found.clock)
 
     what = f"looking at {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'} for {seconds:.0f} s"
 

@@ -13,6 +13,8 @@ FORMAT json` are answered with one line each, `VERBOSE STATUS` with the whole an
 * The whole ends within 9 s: 1 s to find processes, 7.5 s to ask; namespaces are asked side by side.
 """
 
+from qops.probes.process_script import NO_GPU
+
 # Arguments: HOST:PORT. Prints the text answer, then the JSON answer when the server knows it.
 CLIENT = r"""
 import select, socket, sys, time
@@ -84,9 +86,10 @@ echo "no answer: 3 connections and no greeting within 1 s each"
 """
 
 SCRIPT = (
-    r"""
+    NO_GPU
+    + r"""
 ask() {
-  if command -v python3 >/dev/null; then set -- "$1" "$2" python3 -c "$PY" "$3"
+  if command -v python3 >/dev/null; then set -- "$1" "$2" python3 -S -c "$PY" "$3"
   elif command -v bash >/dev/null; then set -- "$1" "$2" bash -c "$SH" ras "$3"
   elif command -v nc >/dev/null; then set -- "$1" "$2" sh -c "$NC" ras "$3"
   else echo "not asked: neither python3 nor bash nor nc is here"; return; fi
@@ -100,7 +103,8 @@ NC='printf "CLIENT PROTOCOL 2\nTIMEOUT 2\nVERBOSE STATUS\n" | timeout 6 nc "${1%
 own=$(readlink /proc/self/ns/net)
 seen=' '
 n=0
-for maps in $(timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]' /proc/[0-9]*/maps 2>/dev/null); do
+users() { timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]' /proc/[0-9]*/maps 2>/dev/null; }
+for maps in $(no_gpu || users); do
   pid=${maps#/proc/}; pid=${pid%/maps}
   net=$(readlink "/proc/$pid/ns/net") || continue
   addr=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^NCCL_RAS_ADDR=//p' | head -n 1)
@@ -110,7 +114,10 @@ for maps in $(timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]'
   n=$((n + 1)); [ "$n" -gt 8 ] && break
   if [ "$net" = "$own" ]; then report "$pid" own "$addr" & else report "$pid" other "$addr" & fi
 done
-[ "$n" -gt 0 ] || report none own localhost:28028
+listens() { [ ! -r /proc/net/tcp ] || cat /proc/net/tcp* | grep -q ':6D7C [0-9A-F]*:0000 0A '; }
+if [ "$n" -gt 0 ]; then :
+elif listens; then report none own localhost:28028 # 28028 is 6D7C
+else printf '=== RAS pid none\nno server: nothing listens on port 28028\n'; fi
 wait
 """
 ).strip()

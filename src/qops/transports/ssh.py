@@ -18,6 +18,7 @@ import fabric
 import paramiko  # type: ignore[import-untyped]
 
 from qops.errors import TransportError
+from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
 from qops.transports import batch
 from qops.transports.base import Completed, clean
@@ -41,6 +42,7 @@ class Ssh:
     def __init__(self, host: Host) -> None:
         self.name = host.name
         self.lost = ""  # says so when the connection ended before `stop`
+        self.clock: HostClock | None = None
         self._host = host
         self._opening = threading.Lock()
         self._free = threading.BoundedSemaphore(CHANNELS)
@@ -90,9 +92,12 @@ class Ssh:
             if channel is not None:
                 asked, reader = frames.asked(seconds)
                 data = bytes(self._begin(channel, reader, time.monotonic() + CONNECT).stdout)
-                channel.sendall(asked)
+                channel.sendall(asked[:-1])
+                frames.sent = time.time()  # the host does not begin before it has the last byte
+                channel.sendall(asked[-1:])
                 while (data := data + received(channel, until)) and not self._stopped:
                     for number, at, done in frames.take(data):
+                        self.clock = frames.clock  # before the last answer, after which nobody waits for this
                         take(number, at, done)
                     data = b""
         except (paramiko.SSHException, OSError, EOFError):
@@ -119,8 +124,7 @@ class Ssh:
             try:
                 link.open()
             except Exception as error:  # paramiko also raises what a damaged greeting makes of its parser
-                keys = _key_files(link, host)
-                jump = link is not self._links[-1]
+                keys, jump = _key_files(link, host), link is not self._links[-1]
                 place = Place(host.name, link.host, link.port, link.user, host.key, keys, jump, CONNECT)
                 raise explained(error, place) from None
 
@@ -250,11 +254,9 @@ class Ssh:
 
 def _chain(host: Host) -> tuple[Any, ...]:
     """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last."""
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"runtime_ssh_path": host.config} if host.config else {}
     if host.config == "none":
-        told["ssh_config"] = paramiko.SSHConfig()
-    elif host.config:
-        told["runtime_ssh_path"] = host.config
+        told = {"ssh_config": paramiko.SSHConfig()}
     settings = fabric.Config(lazy=True, **told)  # lazy: fabric's own files, which may be programs, are left alone
     settings.load_ssh_config()
     config = settings.base_ssh_config.lookup(host.address)
