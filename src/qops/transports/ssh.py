@@ -1,7 +1,4 @@
-"""Asking another host by SSH: one connection, and a channel for each question. Nothing is installed there.
-
-The only module that imports fabric and paramiko.
-"""
+"""Asking another host by SSH, on one connection. Nothing is installed there. No other module imports fabric."""
 
 import contextlib
 import logging
@@ -11,16 +8,16 @@ import select
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import fabric
 import paramiko  # type: ignore[import-untyped]
+from paramiko.hostkeys import HostKeyEntry, InvalidHostKey  # type: ignore[import-untyped]
 
 from qops.errors import TransportError
 from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
-from qops.transports import batch
+from qops.transports import batch, known_hosts
 from qops.transports.base import Completed, clean
 from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
@@ -31,7 +28,6 @@ CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
-_SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
 
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # else its tracebacks reach the terminal
 
@@ -288,9 +284,11 @@ def _chain(host: Host) -> tuple[Any, ...]:
                 command = command.replace(sign, word)
             link.gateway = command
         link.client.set_missing_host_key_policy(OnlyKnown)  # fabric's own policy is to trust everybody
-        for file in _key_files(link, host) or ("~/.ssh/known_hosts", _SYSTEM_KEYS):
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                link.client.get_host_keys().load(str(Path(file).expanduser()))
+        name = known_hosts.name(link.host, link.port)
+        for line in reversed(known_hosts.lines(_key_files(link, host) or known_hosts.USUAL, name)):  # the first holds
+            with contextlib.suppress(paramiko.SSHException, InvalidHostKey):
+                if entry := HostKeyEntry.from_line(line):
+                    link.client.get_host_keys().add(name, entry.key.get_name(), entry.key)
         links.append(link)
     return tuple(links)
 
