@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,9 +34,9 @@ def free_port() -> int:
 
 
 class Sshd:
-    """A running sshd; `host` reaches it. `lines` are added to its configuration."""
+    """A running sshd; `host` reaches it. `lines` are added to its configuration, `within` is what starts it."""
 
-    def __init__(self, folder: Path, *lines: str) -> None:
+    def __init__(self, folder: Path, *lines: str, within: Sequence[str] = ()) -> None:
         assert SSHD is not None
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.port = folder, free_port()
@@ -53,7 +54,7 @@ class Sshd:
             Path("/run/sshd").mkdir(exist_ok=True)  # sshd's empty folder, which its package's service makes
         with (folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
-                [SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stdin=subprocess.DEVNULL, stderr=log
+                [*within, SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stdin=subprocess.DEVNULL, stderr=log
             )
         self.host = Host(
             "far", "127.0.0.1", self.port, getpass.getuser(), str(folder / "key"), (str(self.known_hosts),),

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import msgspec
 from judging import text
 from scenes import IDLE, NO_LOGS, WAITING, answer, machine, processes, quote, ras, readings
 
 from qops import rules
 from qops.engine import judge, observe
+from qops.evidence.clock import HostClock
 from qops.evidence.nccl import NcclLog, NcclRank, NcclSetting
 from qops.evidence.process import Environment, Process, Processes, Variable
 from qops.evidence.text import Gaps
@@ -104,6 +106,43 @@ def test_a_launchers_environment_ties_hosts() -> None:
     _, (job,) = joined([host(f"n{r}", environment(r, "node-a")) for r in range(2)], rules.LISTED)
     assert job.tie == "first node node-a:29500"
     assert joined([host(f"n{r}", environment(r, "localhost")) for r in range(2)], rules.LISTED)[1] == ()
+
+
+def broken(name: str, logged: str, *, ahead: float = 0.0, within: float = 0.01) -> Judged:
+    """Return a host of job 0x1a whose GPU fell off the bus at `logged` by its own clock, which is `ahead`."""
+    line = f"2026-11-30T{logged}Z {name} kernel: NVRM: Xid (PCI:0000:06:00): 79, pid='<unknown>', GPU has fallen off the bus."
+    evidence: dict[type, Any] = observe([text(line, "journalctl -k")])
+    evidence[NcclLog] = NcclLog(ranks=(NcclRank("0x1a", 0, 2, quote("comm"), 1, complete=True),))
+    report = judge(name, "", evidence, rules.ALL)
+    assert report.root is not None and report.root.cause == "gpu-fell-off-bus"
+    return judged(report, evidence, HostClock(ahead, within, 1_796_000_000.0, 0))
+
+
+def test_the_first_error_by_synchronised_time_says_where_a_job_broke() -> None:
+    # By their own clocks a was first; a's is 30 s behind.
+    hosts = [broken("a", "10:00:00.0", ahead=-30.0), broken("b", "10:00:05.0")]
+    _, (job,) = joined(hosts, rules.ALL)
+    assert job.broke is not None
+    assert (job.broke.host, job.broke.next_host, round(job.broke.before, 3)) == ("b", "a", 25.0)
+    assert (job.reason, job.findings[0].host) == ("gpu-fell-off-bus on b", "b")
+    lines = ["".join(words for words, _ in line) for line in text_report.report([h.report for h in hosts], [job])]
+    assert "broke first  b, 25.00 s before a (clocks known to 0.02 s)" in lines
+    assert any(line.startswith("clock        30.000 s behind this machine's, give or take 0.010 s") for line in lines)
+    assert document.document([], [job]).jobs[0].broke == job.broke
+
+
+def test_no_host_is_called_first_by_less_than_the_clocks_are_known_to() -> None:
+    for a, b in (
+        (broken("a", "10:00:00.0", within=3.0), broken("b", "10:00:05.0", within=2.5)),
+        (broken("a", "10:00:00.0"), broken("b", "12:30:00.0")),  # of another run
+        (broken("a", "10:00:00.0"), msgspec.structs.replace(broken("b", "10:00:05.0"), first=None)),
+    ):
+        _, (job,) = joined([a, b], rules.ALL)
+        assert job.broke is None
+        assert job.findings[0].host == "a"
+    # The third host's time is known so badly that it may have been the first.
+    three = [broken("a", "10:00:00.0"), broken("b", "10:00:05.0"), broken("c", "10:00:06.0", within=9.0)]
+    assert joined(three, rules.ALL)[1][0].broke is None
 
 
 def test_a_host_that_was_not_reached_keeps_its_report() -> None:

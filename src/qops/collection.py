@@ -232,6 +232,7 @@ def collect(
         host=transport.name,
         collected_at=collected_at,
         interrupted=interrupted,
+        clock=transport.clock if isinstance(transport, Batching) else None,
     )
 
 

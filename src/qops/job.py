@@ -8,18 +8,21 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from qops.derive.first_error import Moment, first_error
 from qops.derive.picture import Picture, picture
 from qops.engine import judge, rank
+from qops.evidence.clock import HostClock
 from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Processes
 from qops.evidence.text import Gaps
-from qops.report import Finding, HostReport, JobFinding, JobReport, Verdict
+from qops.report import Broke, Finding, HostReport, JobFinding, JobReport, Verdict
 from qops.rule import Evidence, Role, Severity
 from qops.rules.listing import Listed
 
 # The causes that show only in the logs of several hosts: mismatched calls, order and settings, and who is missing.
 SPANNING = ("NCL001", "NCL004", "NCL005", "NCL006")
+ONE_EVENT = 3600.0  # seconds; errors further apart are of different runs: the longest usual watchdog waits half an hour
 _WORSE = (Verdict.HEALTHY, Verdict.UNDETERMINED, Verdict.UNREACHABLE, Verdict.FAULT)
 # How vLLM, SGLang and torchrun are told where the first node is.
 _RENDEZVOUS = re.compile(
@@ -36,11 +39,20 @@ class Judged(Struct, frozen=True):
     nccl: NcclLog | None = None
     ras: Ras | None = None
     picture: Picture = field(default_factory=Picture)
+    first: Moment | None = None  # the first error that its findings quote
 
 
-def judged(report: HostReport, evidence: Evidence) -> Judged:
-    """Return `report` with what ties its host to others, and what can be drawn of it."""
-    return Judged(report, frozenset(_ties(evidence)), evidence.get(NcclLog), evidence.get(Ras), picture(evidence))
+def judged(report: HostReport, evidence: Evidence, clock: HostClock | None = None) -> Judged:
+    """Return `report` with what ties its host to others, what can be drawn of it, and its `clock`, where measured."""
+    quotes = [q for f in report.findings if f.severity is not Severity.INFO and f.counts for q in f.evidence]
+    return Judged(
+        replace(report, clock=clock),
+        frozenset(_ties(evidence)),
+        evidence.get(NcclLog),
+        evidence.get(Ras),
+        picture(evidence),
+        first_error(quotes, clock),
+    )
 
 
 def joined(hosts: Sequence[Judged], rules: Sequence[Listed]) -> tuple[tuple[HostReport, ...], tuple[JobReport, ...]]:
@@ -119,14 +131,41 @@ def _job(hosts: Sequence[Judged], tie: str, rules: Sequence[Listed]) -> tuple[Jo
         owners.setdefault(_said(finding), []).append(host)
     # Ranking changes the role of some, so that each is found again by what it says.
     findings = tuple(JobFinding(owners[_said(f)].pop(0), f) for f in rank([finding for finding, _ in owned]))
+    broke = _broke(hosts)
+    if broke:
+        findings = _first(findings, broke.host)
     causes = [one for one in findings if _is_cause(one.finding)]
     changed = [_settled(host.report, causes) for host in hosts]
     if not causes:
         worst = max((report.verdict for report in changed), key=_WORSE.index)
-        return JobReport(names, tie, worst, "", findings), changed
+        return JobReport(names, tie, worst, "", findings, broke), changed
     first = causes[0]
     reason = f"{first.finding.cause} on {first.host}" if first.host else first.finding.cause
-    return JobReport(names, tie, Verdict.FAULT, reason, findings), changed
+    return JobReport(names, tie, Verdict.FAULT, reason, findings, broke), changed
+
+
+def _broke(hosts: Sequence[Judged]) -> Broke | None:
+    """Return the host whose first error came first, by more than what the clocks and the times leave open."""
+    told = sorted(((host.first, host.report.host) for host in hosts if host.first), key=lambda one: one[0].at)
+    if len(told) < 2:
+        return None
+    (first, name), (second, other) = told[:2]
+    before, within = second.at - first.at, first.within + second.within
+    # Every other host has to be later, also one whose time is known less well than the second's.
+    if before > ONE_EVENT or any(one.at - first.at <= first.within + one.within for one, _ in told[1:]):
+        return None
+    return Broke(name, before, other, within, first.quote)
+
+
+def _first(findings: Sequence[JobFinding], host: str) -> tuple[JobFinding, ...]:
+    """Put the causes on `host` before those that are no stronger: what comes later somewhere else may come from it."""
+    top = next((one for one in findings if _is_cause(one.finding)), None)
+    own = [
+        one
+        for one in findings
+        if top and one.host == host and _is_cause(one.finding) and one.finding.confidence is top.finding.confidence
+    ]
+    return (*own, *(one for one in findings if one not in own))
 
 
 def _said(finding: Finding) -> tuple[object, ...]:

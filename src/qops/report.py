@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from qops.errors import FAULT, HEALTHY, INCOMPLETE, UNREACHABLE
+from qops.evidence.clock import HostClock
 from qops.evidence.text import Gap, Quote
 from qops.rule import Confidence, Fix, Role, Severity
 
@@ -83,6 +84,7 @@ class HostReport(Struct, frozen=True):
     findings: tuple[Finding, ...]
     ruled_out: tuple[Excluded, ...]
     coverage: Coverage
+    clock: HostClock | None = None  # beside the clock of the machine that asked, where that was measured
 
     @property
     def root(self) -> Finding | None:
@@ -97,6 +99,22 @@ class JobFinding(Struct, frozen=True):
     finding: Finding
 
 
+class Broke(Struct, frozen=True):
+    """The host of a job whose first error came before that of the next host by more than the clocks are known to.
+
+    `before` and `within` are in seconds.
+    """
+
+    host: str
+    before: float
+    next_host: str
+    within: float
+    quote: Quote
+
+    def __str__(self) -> str:
+        return f"{self.host}, {self.before:.2f} s before {self.next_host} (clocks known to {self.within:.2f} s)"
+
+
 class JobReport(Struct, frozen=True):
     """The judgement of a job that spans `hosts`: one root cause, first among `findings`. `tie`: why it is one job."""
 
@@ -105,6 +123,7 @@ class JobReport(Struct, frozen=True):
     verdict: Verdict
     reason: str
     findings: tuple[JobFinding, ...]
+    broke: Broke | None = None  # where it broke first, when that can be told
 
 
 def exit_status(hosts: tuple[HostReport, ...], jobs: tuple[JobReport, ...] = ()) -> int:

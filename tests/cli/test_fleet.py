@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +23,10 @@ from qops.probes.base import Command
 
 pytestmark = need_sshd
 SELECTED = ("--select", "CUD008")
+# A runner that was started in the background hands SIGINT down as ignored.
+HEARD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+FEW = f"{HEARD}from qops import probes; from qops.probes import system; probes.ALL = (system.PROBE,)\nfrom qops.cli import main; main()"
+FOUR = "from qops.cli import fleet; fleet.AT_ONCE = 4\n"
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +64,7 @@ def test_hosts_are_reported_in_the_inventorys_order(hosts: str, capsys: pytest.C
     assert "cannot be reached: connection refused; try: " in dead["reason"]
     assert dead["findings"] == []
     assert "4 hosts; the slowest was " in err
+    assert "gpu-b: " not in err  # lines for a person are for those who asked for text
 
 
 @pytest.mark.usefixtures("few")
@@ -65,7 +72,12 @@ def test_text_has_a_block_for_each_host_and_a_line_for_each_at_the_end(
     hosts: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = run(["diagnose", "-i", hosts, "-l", "gpu", "--seconds", "2", *SELECTED])
-    lines = capsys.readouterr().out.splitlines()
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert sorted(line.partition(":")[0] for line in err.splitlines() if ": undetermined: " in line) == [
+        "gpu-a",
+        "gpu-b",
+    ]
     assert [line for line in lines if line.startswith("──")] == ["── gpu-b", "── gpu-a"]
     assert [line.partition(":")[0] for line in lines[-2:]] == ["gpu-b", "gpu-a"]
     assert status == INCOMPLETE
@@ -97,6 +109,35 @@ def test_each_host_gets_a_bundle_and_they_are_judged_again(
     assert capsys.readouterr().err.count("wrote ") == 2
     run(["diagnose", "--from", str(folder), "--format", "json", *SELECTED])
     assert {h["host"] for h in json.loads(capsys.readouterr().out)["hosts"]} == {"gpu-a", "gpu-b"}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_skewed_clock_is_measured_shown_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skews, servers = {"ahead": 37, "behind": -4000}, []
+    for name, seconds in skews.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "date").write_text(f'#!/bin/sh\nexec /bin/date -d "{seconds} seconds" "$@"\n')
+        (tmp_path / name / "date").chmod(0o755)
+        servers.append(Sshd(tmp_path / f"sshd-{name}", f"SetEnv PATH={tmp_path / name}:/usr/bin:/bin"))
+    (tmp_path / "hosts.ini").write_text("".join(map(Sshd.entry, servers, skews)))
+    bundles = str(tmp_path / "both.tar.gz")
+    try:
+        assert run(["collect", "-i", f"{tmp_path}/hosts.ini", "-o", bundles, "--seconds", "2", "-q"]) == HEALTHY
+    finally:
+        for server in servers:
+            server.stop()
+    run(["diagnose", "--from", bundles, "--format", "json", *SELECTED])
+    clocks = {host["host"]: host["clock"] for host in json.loads(capsys.readouterr().out)["hosts"]}
+    assert set(clocks) == set(skews)
+    for name, clock in clocks.items():
+        assert 0 < clock["within"] < 1
+        assert abs(clock["ahead"] - skews[name]) <= clock["within"]
+    again = str(tmp_path / "again.tar.gz")
+    assert run(["collect", "--redact-again", bundles, "-o", again, "-q"]) == HEALTHY
+    run(["diagnose", "--from", again, *SELECTED])
+    out = capsys.readouterr().out
+    assert re.search(r"^clock +3[67]\.\d\d\d s ahead of this machine's, give or take 0\.\d\d\d s$", out, re.M)
+    assert re.search(r"^clock +\d{4}\.\d\d\d s behind this machine's", out, re.M)
 
 
 @pytest.mark.usefixtures("few")
@@ -161,11 +202,67 @@ def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
     assert (most, interrupted) == (3, False)
 
 
+def test_a_host_is_told_of_when_it_is_judged_and_not_when_all_are(sshd: Sshd, tmp_path: Path) -> None:
+    relay = tmp_path / "late.py"
+    relay.write_text(
+        "import os, socket, sys, threading, time\n"
+        "time.sleep(4)\n"
+        "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
+        "def up():\n"
+        "    while d := os.read(0, 65536): s.sendall(d)\n"
+        "threading.Thread(target=up, daemon=True).start()\n"
+        "while d := s.recv(65536): os.write(1, d)\n"
+    )
+    file = tmp_path / "hosts.ini"
+    slow = sshd.entry("late").replace("-F none", f'-F none -o "ProxyCommand={sys.executable} {relay} %h %p"')
+    file.write_text(f"{slow}{sshd.entry('early')}")
+    arguments = ["diagnose", "-i", str(file), "--seconds", "1", *SELECTED]
+    with subprocess.Popen(
+        [sys.executable, "-c", FEW, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as one:
+        assert one.stdout is not None and one.stderr is not None
+        said = [(line.decode(), time.monotonic()) for line in one.stderr]
+        report = one.stdout.read().decode()
+    when = {line.partition(":")[0]: at for line, at in said if ": undetermined: " in line}
+    assert when["late"] - when["early"] > 2
+    assert report.index("── late") < report.index("── early")
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_any_moment_loses_no_host_that_has_answered(sshd: Sshd, tmp_path: Path) -> None:
+    """Twelve hosts, at most four at once, so that some are done, some are asked and some wait at every moment."""
+    file, names = tmp_path / "hosts.ini", [f"n{number}" for number in range(12)]
+    file.write_text("".join(sshd.entry(name) for name in names))
+    seed = int(os.environ.get("QOPS_SEED", time.time_ns()))
+    chance = random.Random(seed)
+    kept = 0
+    for _ in range(int(os.environ.get("QOPS_INTERRUPTS", "5"))):
+        after = chance.uniform(0.2, 7.0)
+        told = f"seed {seed}, interrupted after {after:.3f} s"
+        arguments = ["diagnose", "-i", str(file), "--seconds", "2", "--format", "json", *SELECTED]
+        with subprocess.Popen(
+            [sys.executable, "-c", f"{FOUR}{FEW}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as one:
+            time.sleep(after)
+            one.send_signal(signal.SIGINT)
+            out, _ = one.communicate(timeout=60)
+        if not out:  # before the first host was asked
+            assert one.returncode in (INTERRUPTED, -signal.SIGINT), told  # the second while Python still starts
+            continue
+        hosts = json.loads(out)["hosts"]
+        assert [host["host"] for host in hosts] == names, told
+        done = [host for host in hosts if not host["reason"].startswith("interrupted before")]
+        assert all(host["coverage"]["judged"] for host in done), told
+        assert one.returncode == (INTERRUPTED if len(done) < len(names) else one.returncode), told
+        assert one.returncode in (INTERRUPTED, INCOMPLETE), told
+        kept += len(done)
+    assert kept, f"seed {seed}: every moment was before the first answer"
+
+
 def test_ctrl_c_keeps_what_there_is_and_ends_what_hangs_on_the_hosts(hosts: str) -> None:
     word = f"64.{os.getpid()}"
     code = (
-        # A runner that was started in the background hands SIGINT down as ignored.
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from qops import probes; from qops.probes import system; from qops.probes.base import *; "
+        f"{HEARD}from qops import probes; from qops.probes import system; from qops.probes.base import *; "
         f"asks = (*system.PROBE.asks, Command(('sleep', '{word}'), '', timeout=60)); "
         "probes.ALL = (Probe('system', system.PROBE.makes, system.PROBE.parse, system.PROBE.recognise, asks),); "
         "from qops.cli import main; main()"

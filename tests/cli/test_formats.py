@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
+from sarif_schema import against_the_standard
 
 from qops.cli.group import qops
 from qops.cli.reporting import FORMATS
@@ -76,7 +77,9 @@ def test_the_lints_name_file_and_line_in_sarif(tmp_path: Path, capsys: pytest.Ca
         'services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    command: ["m", "--swap-space", "4"]\n'
     )
     assert run(["recipes", "check", "--file", str(compose), "--format", "sarif"]) == 1
-    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    log = capsys.readouterr().out
+    assert against_the_standard(log) == []
+    results = json.loads(log)["runs"][0]["results"]
     (removed,) = [one for one in results if one["ruleId"] == "removed"]
     place = removed["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": compose.as_uri()}, "region": {"startLine": 4}}
@@ -88,6 +91,7 @@ def test_an_inventory_names_them_too(tmp_path: Path) -> None:
     file = tmp_path / "out.sarif"
     arguments = ["inventory", str(hosts), "--roles", str(ROOT / "roles"), "--format", "sarif", "-o", str(file)]
     assert CliRunner().invoke(qops, arguments, standalone_mode=False).return_value == 1
+    assert against_the_standard(file.read_text()) == []
     (result,) = json.loads(file.read_text())["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (hosts.as_uri(), 4)

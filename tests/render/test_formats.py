@@ -6,13 +6,28 @@ from xml.etree import ElementTree
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from reports import ENDED, HOSTILE, SUPPRESSED, finding, host
+from sarif_schema import against_the_standard
 
+from qops.evidence.text import Quote
 from qops.render import junit, nagios, prometheus, sarif
 from qops.report import HostReport, JobFinding, JobReport, Verdict
 from qops.rule import Role, Severity
 
 HEALTHY = host(name="gpu-02", verdict=Verdict.HEALTHY, reason="it serves")
 UNREACHABLE = host(name="gpu-03", verdict=Verdict.UNREACHABLE, reason="no route to host")
+
+
+def test_sarif_is_valid_by_the_schema_of_the_standard() -> None:
+    shared = JobReport(("gpu-01", "gpu-02"), "tie", Verdict.FAULT, "", (JobFinding("", finding()),))
+    hostile = [finding(message=HOSTILE, subject=HOSTILE, evidence=(Quote(f"/a b/{HOSTILE}", 3, HOSTILE),))]
+    loose = [finding(evidence=(Quote("worker 0.log", 0, ""), Quote("worker~0.log", 0, "x")))]
+    for hosts in ([], [HEALTHY, UNREACHABLE], [host(*hostile, name=HOSTILE)], [host(*loose)]):
+        assert against_the_standard(sarif.report(hosts, [shared])) == []
+    marked = sarif.report([host(finding(suppressed=SUPPRESSED), finding(suppressed=ENDED))])
+    assert against_the_standard(marked) == []
+    # The schema is one that can say no.
+    assert against_the_standard(marked.replace('"accepted"', '"forgiven"')) != []
+    assert against_the_standard(marked.replace('"startLine": 3', '"startLine": 0')) != []
 
 
 def test_sarif_has_the_file_and_the_line_of_the_evidence_and_not_the_name_of_a_command() -> None:

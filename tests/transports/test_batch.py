@@ -9,6 +9,7 @@ import pytest
 from loopback import running
 
 from qops.errors import TransportError
+from qops.evidence.clock import HostClock
 from qops.transports import batch
 from qops.transports.base import Completed
 from qops.transports.batch import Frames, Put, script
@@ -56,6 +57,32 @@ def test_each_question_has_its_own_outcome(shell: list[str], tmp_path: Path) -> 
     ]  # fmt: skip
     assert done[0].stderr == b"wrong\n"
     assert b"no-such-program" in done[2].stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "ahead", "within", "zone"),
+    [
+        (b"1012.500000000+0000", 2.0, 0.5, 0),
+        (b"1012.500000000-0330", 2.0, 0.5, -12600),
+        (b"1012.N+0200", 2.0, 1.0, 7200),  # busybox: any moment of that second
+    ],
+)
+def test_the_clock_is_that_between_what_was_sent_and_received(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, ahead: float, within: float, zone: int
+) -> None:
+    monkeypatch.setattr(batch.time, "time", lambda: 1011.0)
+    frames = Frames([], MARK)
+    frames.sent = 1010.0
+    assert list(frames.take(b"\n%s begun 12.50 %s\n" % (MARK.encode(), said))) == []
+    assert frames.begun and frames.clock == HostClock(ahead, within, 1000.0, zone)
+
+
+@pytest.mark.parametrize("said", [b"", b"today", b"1.2.3+0000", b"-5.000000000+0000", b"1" * 40])
+def test_a_host_that_tells_no_time_has_no_clock_and_is_asked(said: bytes) -> None:
+    frames = Frames([], MARK)
+    frames.sent = 1010.0
+    assert list(frames.take(b"\n%s begun 12.50 %s\n" % (MARK.encode(), said))) == []
+    assert frames.begun and frames.clock is None
 
 
 def test_many_questions_are_all_asked(shell: list[str]) -> None:

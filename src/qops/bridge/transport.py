@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from qops.errors import TransportError
+from qops.evidence.clock import HostClock
 from qops.transports.base import Completed, clean
 from qops.transports.batch import TIMED_OUT, Frames, Put, Take, script
 from qops.transports.far import outcome, reading
@@ -21,6 +22,7 @@ class AnsibleTransport:
 
     def __init__(self, name: str, shell: Shell) -> None:
         self.name = name
+        self.clock: HostClock | None = None  # Ansible does not tell when it sent what
         self._shell = shell
         self._turn = threading.Lock()
         self._stopped = False

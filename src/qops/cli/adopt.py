@@ -34,6 +34,7 @@ Exit status: 0 adopted, 1 the engine or the role refuses something as it is, 2 u
 @click.command(epilog=EXAMPLES)
 @click.argument("given", metavar="[FILE... | HOST]", nargs=-1, type=click.Path(allow_dash=True))
 @click.option("-i", "--inventory", metavar="FILE", help="Ask hosts of this Ansible inventory by SSH.")
+@options.become
 @click.option("--version", default="", metavar="RELEASE", help="The engine's release, where no image's tag says it.")
 @options.form("yaml", "json")
 @click.option("-q", "--quiet", is_flag=True, help="No line of progress.")

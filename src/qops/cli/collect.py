@@ -148,9 +148,9 @@ def _others(
             click.echo(told.replace(str(places[one.host.name]), inside) if together else told, err=True)
     if together and not quiet:
         click.echo(f"{output} has {len(written)} of {len(hosts)} hosts" if written else "no host answered", err=True)
-    if any(one.error is not None for one in looked):
-        return UNREACHABLE
-    return INTERRUPTED if interrupted else HEALTHY
+    if interrupted:
+        return INTERRUPTED
+    return UNREACHABLE if any(one.error is not None for one in looked) else HEALTHY
 
 
 @contextmanager

@@ -140,7 +140,9 @@ def diagnose(
         from qops.cli import fleet
 
         known = [p for p in probes.ALL if (p.families if family == "all" else family in p.families)]
-        found, interrupted = fleet.diagnose(hosts, known, rules, settle, seconds=seconds, quiet=quiet)
+        found, interrupted = fleet.diagnose(
+            hosts, known, rules, settle, seconds=seconds, lines=form == "text", quiet=quiet
+        )
     elif paths:
         found, interrupted = _recorded(paths, rules, settle)
     else:
@@ -203,7 +205,8 @@ def _recorded(
     interrupted = False
     for one in recorded(paths):
         evidence = observe(one.texts, one.gaps)
-        found.append(judged(settle(judge(one.host or "evidence", one.collected_at, evidence, rules)), evidence))
+        report = settle(judge(one.host or "evidence", one.collected_at, evidence, rules))
+        found.append(judged(report, evidence, one.clock))
         interrupted = interrupted or one.interrupted
     return tuple(found), interrupted
 

@@ -31,6 +31,7 @@ Exit status: 0 nothing changed, 1 something did, 2 usage, 3 too little was seen 
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("-i", "--inventory", metavar="FILE", help="A and B may be hosts of this inventory, asked by SSH.")
+@options.become
 @options.form("text", "json")
 @options.color
 @click.option("-q", "--quiet", is_flag=True, help="No line of progress.")

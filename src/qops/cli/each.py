@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from qops import inventory as inventories
 from qops.cli import options
 from qops.cli.looking import look
 from qops.collection import Collection as Answers
@@ -40,7 +39,7 @@ def make(
         return {here.host: result(seen(here), {})}, {}, here.interrupted
     from qops.cli import fleet  # brings fabric, which a look at this host does without
 
-    hosts = {host.name: host for host in inventories.hosts(inventory, pattern or "all", also=also)}
+    hosts = {host.name: host for host in options.hosts(inventory, pattern or "all", also)}
 
     def of_one(found: Answers, lost: str, written: str) -> R:
         if lost:

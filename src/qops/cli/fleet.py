@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import click
 from msgspec.structs import replace
 
+from qops.cli import interrupt
 from qops.cli.looking import ask
 from qops.cli.progress import PATIENCE, Line
 from qops.collection import Collection
@@ -26,8 +27,9 @@ from qops.transports.ssh import Ssh
 AT_ONCE = 64  # hosts that are asked at the same time: most of a look is waiting for samples
 CONNECTING = 12  # of them at once in key exchange and login, which cost processor time, against a limit of seconds
 TICK = 0.25  # seconds between two looks at how far the hosts are
+REASON = 160  # characters of a reason in the line on a host
 REPEAT = 10.0  # seconds between two lines of progress where a line cannot be rewritten
-MERCY = 5.0  # seconds after Ctrl-C in which hosts hand in what they have
+MERCY = 5.0  # seconds after Ctrl-C in which hosts hand in what they have; to judge that takes as long as it takes
 
 R = TypeVar("R")
 
@@ -50,15 +52,17 @@ def look(
     seconds: float,
     output: Callable[[Host], str | None] = lambda host: None,
     alike: Redactor | None = None,
+    tell: Callable[[Looked[R]], str] = lambda looked: "",
     quiet: bool = False,
 ) -> tuple[tuple[Looked[R], ...], bool]:
     """Ask every host for `seconds` and `make` a result of what it answers, in the thread that asked it.
 
     `make` gets the collection, why the connection was lost (or ""), and a line on the bundle (or ""). Secrets in
-    bundles get marks like those of `alike`. Returns what became of each host in the order of `hosts`, and whether
-    Ctrl-C ended it; then what there was is kept.
+    bundles get marks like those of `alike`. What `tell` makes of a host is said when that is done, unless it is "".
+    Returns what became of each host in the order of `hosts`, and whether Ctrl-C ended it; then what there was is kept,
+    and the command is not ended by Ctrl-C before it has written that.
     """
-    fleet = _Fleet(hosts, known, make, seconds, output, alike)
+    fleet = _Fleet(hosts, known, make, seconds, output, alike, tell)
     with Line(what, quiet=quiet) as line:
         interrupted = fleet.wait(line, what)
     if len(hosts) > 1 and not quiet and fleet.took:
@@ -78,16 +82,18 @@ class _Fleet(Generic[R]):
         seconds: float,
         output: Callable[[Host], str | None],
         alike: Redactor | None,
+        tell: Callable[[Looked[R]], str],
     ) -> None:
         self.hosts, self.known, self.make, self.seconds, self.output = hosts, known, make, seconds, output
-        self.alike = alike
+        self.alike, self.tell = alike, tell
         self.looked: dict[int, Looked[R]] = {}
         self.took: dict[str, float] = {}  # seconds, of those that are done
         self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, Looked[R] | BaseException]] = queue.SimpleQueue()
-        self._cancelled = threading.Event()
+        self._interrupt = interrupt.noted()
         self._connecting = threading.BoundedSemaphore(CONNECTING)
         self._doing: dict[int, tuple[float, str]] = {}  # since when, and what is being waited for
+        self._judging: set[int] = set()  # those that have answered
 
     def wait(self, line: Line, what: str) -> bool:
         """Start the threads and wait for every host; return whether Ctrl-C ended it."""
@@ -98,33 +104,34 @@ class _Fleet(Generic[R]):
         begun = time.monotonic()
         said = begun + PATIENCE - REPEAT
         until = float("inf")
-        while len(self.looked) < len(self.hosts) and time.monotonic() < until:
+        while len(self.looked) < len(self.hosts):
             try:
                 number, outcome = self._done.get(timeout=TICK)
                 self._doing.pop(number, None)
+                self._judging.discard(number)
                 if not isinstance(outcome, Looked):
                     raise outcome
                 self.looked[number] = outcome
+                if told := self.tell(outcome):
+                    line.say(told)
             except queue.Empty:
-                if self._cancelled.is_set() and not self._doing:
-                    break
-            except KeyboardInterrupt:
-                if self._cancelled.is_set():
-                    raise
-                self._cancelled.set()
-                until = time.monotonic() + MERCY
+                pass
             now = time.monotonic()
+            if self._interrupt.happened:
+                until = min(until, now + MERCY)
+                if self._done.empty() and (not self._doing or (now > until and not self._judging)):
+                    break
             if line.live or now - said > REPEAT:
                 said = now
                 line.note(f"{what}: {len(self.looked)} of {len(self.hosts)} done, {now - begun:.0f} s{self._slowest()}")
-        return self._cancelled.is_set()
+        return self._interrupt.happened
 
     def _slowest(self) -> str:
         doing = sorted((since, number, told) for number, (since, told) in tuple(self._doing.items()))
         return f", waiting for {self.hosts[doing[0][1]].name} ({doing[0][2]})" if doing else ""
 
     def _work(self) -> None:
-        while not self._cancelled.is_set():
+        while not self._interrupt.happened:
             try:
                 number = self._left.get_nowait()
             except queue.Empty:
@@ -140,7 +147,7 @@ class _Fleet(Generic[R]):
         self._doing[number] = (begun, "connecting")
 
         def progress(done: int, total: int, waiting: tuple[str, ...], elapsed: float) -> None:
-            if self._cancelled.is_set():
+            if self._interrupt.happened:
                 raise KeyboardInterrupt  # `collect` keeps what there is
             told = waiting[0].split("\n", 1)[0][:40] if waiting and done < total else "judging"
             self._doing[number] = (begun, told)
@@ -157,6 +164,7 @@ class _Fleet(Generic[R]):
                 progress=progress,
                 alike=self.alike,
             )
+            self._judging.add(number)
             lost = ssh.lost
             ssh.stop()
             return Looked(host, self.make(collection, lost, written))
@@ -174,12 +182,15 @@ def diagnose(
     settle: Callable[[HostReport], HostReport],
     *,
     seconds: float,
+    lines: bool,
     quiet: bool,
 ) -> tuple[tuple[Judged, ...], bool]:
     """Judge every host; return the judgements in the order of `hosts`, and whether Ctrl-C ended it.
 
-    `settle` marks the findings of a report that are suppressed.
+    `settle` marks the findings of a report that are suppressed. With `lines` the verdict on each of several hosts is
+    said on standard error when it is there; that on a host whose job has its cause elsewhere changes later.
     """
+    redact = Redactor()
 
     def make(found: Collection, lost: str, written: str) -> Judged:
         if lost and not found.texts:
@@ -189,10 +200,16 @@ def diagnose(
         short = lost or ("interrupted before everything was asked" if found.interrupted else "")
         if short and report.verdict is not Verdict.FAULT:
             report = replace(report, verdict=Verdict.UNDETERMINED, reason=f"{short}; what came back names no cause")
-        return judged(report, evidence)
+        return judged(report, evidence, found.clock)
 
     what = f"looking at {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'} for {seconds:.0f} s"
-    looked, interrupted = look(hosts, known, make, what=what, seconds=seconds, quiet=quiet)
+
+    def tell(one: Looked[Judged]) -> str:
+        report = one.result.report if one.result else failed(one, rules)
+        said = f"{report.host}: {report.verdict}" + (f": {report.reason[:REASON]}" if report.reason else "")
+        return redact(said.encode()).decode(errors="replace") if lines and len(hosts) > 1 and not quiet else ""
+
+    looked, interrupted = look(hosts, known, make, what=what, seconds=seconds, tell=tell, quiet=quiet)
     return tuple(one.result or Judged(failed(one, rules)) for one in looked), interrupted
 
 

@@ -56,7 +56,7 @@ def ask(
     redact = Redactor(alike=alike)
     with Writer(Path(output), host=host.name, collected_at=now, redactor=redact) as writer:
         collection = collect(host, known, seconds=seconds, progress=progress, record=writer.add)
-        writer.interrupted = collection.interrupted
+        writer.interrupted, writer.clock = collection.interrupted, collection.clock
     return collection, _written(output, collection, redact)
 
 

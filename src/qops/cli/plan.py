@@ -29,6 +29,7 @@ Examples:
 @click.argument("pattern", metavar="[HOST]", default="")
 @click.argument("named", metavar="[RECIPE]", default="")
 @click.option("-i", "--inventory", metavar="FILE", help="Ask hosts of this Ansible inventory by SSH.")
+@options.become
 @click.option("--role", "roles", multiple=True, callback=options.split, metavar="ROLES", help="Only these roles.")
 @click.option("--recipe", metavar="NAME", help="Plan the service of this recipe.")
 @click.option("--recipes", "folders", multiple=True, metavar="DIR", help="A folder of your own recipes. Repeatable.")

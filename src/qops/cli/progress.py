@@ -45,6 +45,12 @@ class Line:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
 
+    def say(self, text: str) -> None:
+        """Say `text` in a line of its own, which stays."""
+        self.clear()
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
     def due(self, every: float = 1.0) -> bool:
         """Return whether a note should be made now: once every `every` seconds on a terminal, elsewhere only once."""
         now = time.monotonic()

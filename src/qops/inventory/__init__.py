@@ -5,12 +5,14 @@ sources and templates work as in a playbook; otherwise qops reads the simple for
 """
 
 import importlib.util
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from qops.errors import UsageError
 from qops.inventory.host import Host
+from qops.inventory.password import Password
 
-__all__ = ["Host", "hosts"]
+__all__ = ["Host", "hosts", "with_passwords"]
 
 
 def hosts(
@@ -43,3 +45,23 @@ def hosts(
             f"it has: {has}" if has else "see what Ansible makes of it: ansible-inventory --list -i FILE",
         )
     return found
+
+
+def with_passwords(found: Collection[Host], ask: Callable[[], str] | None) -> tuple[Host, ...]:
+    """Return the hosts with a password for sudo: the inventory's own where it has one, as in Ansible, else `ask`'s.
+
+    `ask` is called once, and only when a host needs it. Hosts with the same password share it, so that it is known of
+    all when it is wrong. Raises UsageError when `ask` is given and no host is to become root.
+    """
+    if ask and not any(host.become for host in found):
+        raise UsageError(
+            "a password for sudo is given, and no host is to become root", "set ansible_become: true in the inventory"
+        )
+    if ask and any(host.become and host.password is None for host in found):
+        asked = Password(ask())
+        found = [replace(host, password=asked) if host.become and not host.password else host for host in found]
+    same: dict[str, Password] = {}
+    return tuple(
+        replace(host, password=same.setdefault(host.password.text, host.password)) if host.password else host
+        for host in found
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qops.errors import UsageError
+from qops.inventory.password import Password
 
 CLASSES = ("spark", "rtxpro", "rtx5090", "hgx")  # groups that say what kind of machine a host is
 _TRUE = frozenset({"1", "yes", "true", "on", "y", "t"})  # what Ansible takes for yes, in lower case
@@ -29,11 +30,12 @@ class Host:
     key: str = ""  # path of a private key
     known_hosts: tuple[str, ...] = ()  # files with host keys; empty: the user's and the system's
     jump: str = ""  # hosts in between, as ProxyJump has them; "none" for no jump whatever ssh_config says
-    become: bool = False  # ask as root, through `sudo -n`
+    become: bool = False  # ask as root, through sudo
     class_: str = ""  # hardware class, where the inventory says it
     proxy_command: str = ""  # as ssh's ProxyCommand
     config: str = ""  # the ssh_config to read; "none" for none, empty for the user's and the system's
     only_key: bool = False  # offer no other key than `key`
+    password: Password | None = field(default=None, compare=False)  # for sudo; None: sudo must ask for none
     variables: Mapping[str, Any] = field(default_factory=dict, compare=False)  # others that were asked for, by name
 
 
@@ -44,8 +46,9 @@ _USER = ("ansible_user", "ansible_ssh_user")
 _KEY = ("ansible_private_key_file", "ansible_ssh_private_key_file")
 _ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
 _BECOME = ("ansible_become", "ansible_become_method", "ansible_become_user")
+_PASSWORD = ("ansible_sudo_pass", "ansible_become_pass", "ansible_become_password")
 _CLASS = ("qops_hardware_class",)
-USED = (*_ADDRESS[1:], *_PORT, *_USER, *_KEY, *_ARGUMENTS, *_BECOME, *_CLASS, "ansible_connection")
+USED = (*_ADDRESS[1:], *_PORT, *_USER, *_KEY, *_ARGUMENTS, *_BECOME, *_PASSWORD, *_CLASS, "ansible_connection")
 
 
 def host(
@@ -92,6 +95,7 @@ def host(
         proxy_command=told.proxy_command,
         config=told.config if told.config == "none" else _path(told.config),
         only_key=told.only_key,
+        password=Password(last(_PASSWORD)) if become and last(_PASSWORD) else None,
         variables=others or {},
     )
 

@@ -23,3 +23,4 @@ class Fault:
     parameters: tuple[tuple[str, str | int], ...] = ()
     after_boot: bool = False  # whether it shows, and goes, only with a boot of the (simulated) hardware
     engine: bool = False  # whether it is the serving engine's, and so needs a host with one
+    shared: "Fault | None" = None  # the same where there is no engine: in the job over all hosts of the scenario

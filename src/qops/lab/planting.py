@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Mapping
 
 from qops.errors import UsageError
-from qops.lab import faults, payload
+from qops.lab import faults, payload, shared_job
 from qops.lab.docker import Container, Docker
 from qops.lab.engine import control
 from qops.lab.errors import LabError
@@ -53,6 +53,11 @@ def plant(place: Place, container: Container, fault: Fault, say: Say) -> bool:
         )
     with locked(place, say) as lock:
         docker = Docker((lock,))
+        ranks = shared_job.hosts(docker, container)
+        if fault.shared and len(ranks) > 1 and not control.has_engine(docker, container):
+            fault = fault.shared
+            say(f"{container.host}: a job over {', '.join(one.host for one in ranks)} is started, a rank on each")
+            shared_job.start(docker, ranks)
         if fault.engine:
             control.require(docker, container)
             say(f"{container.host}: {fault.cause} needs the engine, which takes a minute to start")
@@ -74,9 +79,14 @@ def mend(place: Place, container: Container, causes: tuple[str, ...], say: Say) 
         recorded = _read(docker, container)
         known = {fault.cause: fault for fault in faults.ALL}
         wanted = tuple(cause for cause in recorded if not causes or cause in causes)
+        ranks = shared_job.hosts(docker, container)
         for cause in wanted:
             if cause in known:
-                _run(docker, container, known[cause].mend, f"mending {cause}")
+                fault = known[cause]
+                if fault.shared and len(ranks) > 1 and not control.has_engine(docker, container):
+                    fault = fault.shared
+                    shared_job.stop(docker, ranks)
+                _run(docker, container, fault.mend, f"mending {cause}")
             recorded = {name: value for name, value in recorded.items() if name != cause}
             _write(docker, container, recorded, boot=cause in known and known[cause].after_boot)
         return wanted

@@ -14,6 +14,8 @@ FORMAT json` are answered with one line each, `VERBOSE STATUS` with the whole an
 * The whole ends within 9 s: 1 s to find processes, 7.5 s to ask; namespaces are asked side by side.
 """
 
+from qops.probes.process_script import NO_GPU
+
 # Arguments: HOST:PORT. Prints the text answer, then the JSON answer when the server knows it.
 CLIENT = r"""
 import select, socket, sys, time
@@ -85,7 +87,8 @@ echo "no answer: 3 connections and no greeting within 1 s each"
 """
 
 SCRIPT = (
-    r"""
+    NO_GPU
+    + r"""
 # Whether the kernel's tables of sockets of a process's network show a listener at the port: nobody there costs no
 # client. Tables that cannot be read, and a port that is no number, tell nothing.
 silent() {
@@ -95,7 +98,7 @@ silent() {
 }
 ask() {
   if silent "$1" "$3"; then echo "no server: nothing listens on port ${3##*:}"; return; fi
-  if command -v python3 >/dev/null; then set -- "$1" "$2" python3 -c "$PY" "$3"
+  if command -v python3 >/dev/null; then set -- "$1" "$2" python3 -S -c "$PY" "$3"
   elif command -v bash >/dev/null; then set -- "$1" "$2" bash -c "$SH" ras "$3"
   elif command -v nc >/dev/null; then set -- "$1" "$2" sh -c "$NC" ras "$3"
   else echo "not asked: neither python3 nor bash nor nc is here"; return; fi
@@ -109,7 +112,8 @@ NC='printf "CLIENT PROTOCOL 2\nTIMEOUT 2\nVERBOSE STATUS\n" | timeout 6 nc "${1%
 own=$(readlink /proc/self/ns/net)
 seen=' '
 n=0
-for maps in $(timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]' /proc/[0-9]*/maps 2>/dev/null); do
+users() { timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]' /proc/[0-9]*/maps 2>/dev/null; }
+for maps in $(no_gpu || users); do
   pid=${maps#/proc/}; pid=${pid%/maps}
   net=$(readlink "/proc/$pid/ns/net") || continue
   addr=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^NCCL_RAS_ADDR=//p' | head -n 1)

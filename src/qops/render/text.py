@@ -7,6 +7,7 @@ from qops.render.screen import Line
 from qops.report import Finding, HostReport, JobReport, Verdict
 from qops.rule import Role, Severity
 
+APART = 1.0  # seconds between a host's clock and the one here from which it is shown, since logs then mislead
 SHOWN = 4  # lines of evidence shown of one finding, unless --verbose
 _STYLE = {Verdict.FAULT: "bold red", Verdict.HEALTHY: "bold green"}
 
@@ -35,6 +36,9 @@ def _job(job: JobReport, *, verbose: bool) -> Iterator[Line]:
     else:
         first = job.findings[0]
         yield from _full(first.finding, f"root cause, on {first.host or 'all of them'}", verbose=verbose)
+    if job.broke:
+        yield [("broke first  ", "bold"), (str(job.broke), "")]
+        yield [("  seen       ", "green"), (str(job.broke.quote), "dim")]
     yield [("", "")]
 
 
@@ -75,6 +79,12 @@ def _host(host: HostReport, *, verbose: bool, quiet: bool) -> Iterator[Line]:
         yield [("not read     ", "yellow"), (f"{gap.source}: {gap.reason}", "")]
     if coverage.not_seen and (verbose or host.verdict is not Verdict.HEALTHY):
         yield [("not seen     ", "dim"), (", ".join(coverage.not_seen), "dim")]
+    if host.clock and (verbose or abs(host.clock.ahead) - host.clock.within > APART):
+        side = "ahead of" if host.clock.ahead >= 0 else "behind"
+        yield [
+            ("clock        ", "dim"),
+            (f"{abs(host.clock.ahead):.3f} s {side} this machine's, give or take {host.clock.within:.3f} s", "dim"),
+        ]
     if verbose:
         yield [("seen         ", "dim"), (", ".join(coverage.seen), "dim")]
     yield [

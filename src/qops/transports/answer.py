@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from qops.evidence.clock import HostClock
 from qops.evidence.text import Gap, Text
 from qops.transports.base import Completed, lines
 from qops.transports.reduce import LARGE, Find, reduce
@@ -33,6 +34,7 @@ class Collection(Struct, frozen=True):
     host: str = ""
     collected_at: str = ""  # ISO 8601 in UTC
     interrupted: bool = False
+    clock: HostClock | None = None  # the host's, beside that of the machine that asked it by SSH
 
 
 def failure(stderr: bytes) -> str:
@@ -90,7 +92,12 @@ def _gap(answer: Answer, kind: str) -> Gap:
 
 
 def collection(
-    found: Iterable[tuple[Text | None, Gap | None]], *, host: str, collected_at: str, interrupted: bool = False
+    found: Iterable[tuple[Text | None, Gap | None]],
+    *,
+    host: str,
+    collected_at: str,
+    interrupted: bool = False,
+    clock: HostClock | None = None,
 ) -> Collection:
     """Make the collection of what `interpret` made of the answers, in their order."""
     texts: list[Text] = []
@@ -100,4 +107,4 @@ def collection(
             texts.append(text)
         if gap is not None:
             gaps.append(gap)
-    return Collection(tuple(texts), tuple(gaps), host, collected_at, interrupted)
+    return Collection(tuple(texts), tuple(gaps), host, collected_at, interrupted, clock)

@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -10,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from qops.errors import TransportError
+from qops.evidence.clock import HostClock, measured
 from qops.transports.base import Completed, Transport
 from qops.transports.far import outcome
 from qops.transports.streams import ERRORS, NOISE, OUTPUT
@@ -41,7 +43,7 @@ trap 'end_all; sleep 1; exit 1' HUP INT TERM PIPE
 mkfifo "$d/said" && exec 4<>"$d/said" || {{ echo '{mark} nowhere'; exit 0; }}
 set -C
 read -r zero _ </proc/uptime
-printf '\n{mark} begun %s\n' "$zero"
+printf '\n{mark} begun %s %s\n' "$zero" "$(date +%s.%N%z)"
 zero=${{zero%.*}}
 put() {{
   n=$1 limit=$2; shift 2
@@ -97,13 +99,16 @@ done
 exit 0
 }}
 """
+_DATE = re.compile(rb"(\d{1,12})\.(?:(\d{9})|%?N)([+-]\d{4})")  # busybox may not know %N
 TIMED_OUT = (124, 137)  # what timeout(1) gives when the time is over, and when it had to kill
 _TOO_LARGE = 128 + 25  # SIGXFSZ: it wrote more than `ulimit -f` allows
 
 
 @runtime_checkable
 class Batching(Transport, Protocol):
-    """A host that can be asked many questions at once."""
+    """A host that can be asked many questions at once. `clock` is its own, once that was measured by a batch."""
+
+    clock: HostClock | None
 
     def batch(self, puts: "Sequence[Put]", *, seconds: float, take: Take) -> bool:
         """Put all of `puts`; give each answer to `take` as it comes. What did not come back is not told of.
@@ -155,17 +160,22 @@ def _words(put: Put) -> str:
 
 
 class Frames:
-    """Takes apart what `script` says, as it arrives. `begun`: it runs. `refused`: the host has no place for answers."""
+    """Takes apart what `script` says, as it arrives. `begun`: it runs. `refused`: the host has no place for answers.
+
+    `clock` is the host's beside the one here, when `sent` says at what time (epoch) the script's last byte went there.
+    """
 
     def __init__(self, puts: Sequence[Put], mark: str) -> None:
         self.begun = self.refused = False
+        self.sent: float | None = None
+        self.clock: HostClock | None = None
         self._puts = {put.number: put for put in puts}
         self._mark = mark
         self._kept = bytearray()
         self._seen = 0  # up to here no frame is whole
         self._zero = 0.0  # the host's clock at the start
         told = re.escape(mark.encode())
-        self._first = re.compile(rb"(?:^|\n)" + told + rb" (?:(nowhere)|begun ([\d.]{1,20}))\n")
+        self._first = re.compile(rb"(?:^|\n)" + told + rb" (?:(nowhere)|begun ([\d.]{1,20})(?: ([^\n]{0,40}))?)\n")
         self._head = re.compile(
             rb"\n" + told + rb" (\d{1,6}) (\d{1,3}) ([\d.]{1,20}) ([\d.]{1,20}) (whole|cut|unasked)\n"
         )
@@ -188,6 +198,8 @@ class Frames:
         if not self.begun and (first := self._first.search(self._kept)):
             self.begun, self.refused = first[1] is None, first[1] is not None
             self._zero = float(first[2] or 0)
+            if self.sent is not None and first[3]:
+                self.clock = _clock(self.sent, first[3], time.time(), self._zero)
             del self._kept[: first.end() - 1]  # its line end may be the next head's
         while self.begun and (head := self._head.search(self._kept)):
             middle = self._kept.find(self._end, max(head.end() - 1, self._seen))
@@ -207,6 +219,18 @@ class Frames:
                 yield number, max(0.0, begun - self._zero), _judged(put, done, kind)
         if len(self._kept) > OUTPUT + ERRORS + NOISE:
             raise TransportError("it sends without end", "see what its login shell prints")
+
+
+def _clock(sent: float, said: bytes, received: float, uptime: float) -> HostClock | None:
+    """Return the clock of a host whose date(1) `said` its time; one without fractions means any moment of a second."""
+    told = _DATE.fullmatch(said)
+    if told is None:
+        return None
+    there = int(told[1]) + (float(b"0." + told[2]) if told[2] else 0.5)
+    hours, minutes = int(told[3][:3]), int(told[3][3:])
+    zone = hours * 3600 + (-60 if told[3].startswith(b"-") else 60) * minutes
+    clock = measured(sent, there, received, boot=there - uptime, zone=zone)
+    return clock if told[2] else replace(clock, within=clock.within + 0.5)
 
 
 def _judged(put: Put, done: Completed, kind: bytes) -> Completed:

@@ -12,6 +12,7 @@ import msgspec
 
 from qops import __version__
 from qops.errors import BundleError
+from qops.evidence.clock import HostClock
 from qops.transports.answer import Answer, Collection, collection, interpret
 from qops.transports.archive import MEMBERS, UNPACKED, safe_name
 from qops.transports.base import Completed
@@ -53,6 +54,7 @@ class Index(msgspec.Struct, frozen=True):
     collected: str
     answers: tuple[Entry, ...]
     interrupted: bool = False
+    clock: HostClock | None = None
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -76,6 +78,7 @@ def replay(files: Mapping[str, bytes], name: str, find: Find) -> Collection:
         host=shown(index.host, 255),
         collected_at=shown(index.collected),
         interrupted=index.interrupted,
+        clock=index.clock,
     )
 
 

@@ -86,7 +86,7 @@ def _one(files: Mapping[str, bytes], name: str, target: Path, redact: Redactor) 
     with Writer(target, index.host, collected_at=index.collected, redactor=redact, before=before) as writer:
         for answer in answers:
             writer.add(answer)
-        writer.interrupted = index.interrupted
+        writer.interrupted, writer.clock = index.interrupted, index.clock
 
 
 def _files(path: Path) -> dict[str, bytes]:

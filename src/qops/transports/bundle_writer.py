@@ -17,6 +17,7 @@ import msgspec
 
 from qops import __version__
 from qops.errors import BundleError
+from qops.evidence.clock import HostClock
 from qops.redaction import Redactor
 from qops.transports.answer import Answer
 from qops.transports.archive import MEMBERS, UNPACKED
@@ -66,6 +67,7 @@ class Writer:
         before: bytes = b"",
     ) -> None:
         self.interrupted = False  # set it when the collection was
+        self.clock: HostClock | None = None  # set it to the collection's
         self._path = Path(path)
         self._host = host
         self._collected_at = collected_at or datetime.now(UTC).isoformat(timespec="seconds")
@@ -160,7 +162,9 @@ class Writer:
 
     def _finish(self, part: Path) -> None:
         entries = tuple(entry for _, entry in sorted(self._entries, key=lambda pair: pair[0]))
-        index = Index(FORMAT, __version__, self._clean(self._host), self._collected_at, entries, self.interrupted)
+        index = Index(
+            FORMAT, __version__, self._clean(self._host), self._collected_at, entries, self.interrupted, self.clock
+        )
         self._save(REPLACED, self._report())
         self._save(INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1))
         self._tar.close()

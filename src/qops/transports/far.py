@@ -76,10 +76,14 @@ def outcome(done: Completed, most: int) -> Completed:
     return replace(done, stderr=b"", discarded=done.discarded + max(0, over))
 
 
-def login(script: str, *, become: bool) -> str:
-    """Return the line for the login shell, whichever that is, that gives `script` to a POSIX shell, or to root's."""
+def login(script: str, *, become: bool, prompt: str = "") -> str:
+    """Return the line for the login shell, whichever that is, that gives `script` to a POSIX shell, or to root's.
+
+    With `prompt` sudo asks for a password by it, on standard error, and reads it from standard input.
+    """
     line = f"/bin/sh -c {shlex.quote(script)}"
     if not become:
         return f"exec {line}"
-    again = f'[ "$(id -u)" = 0 ] && exec {line}\nexec sudo -n -- env ${{QOPS_ROOT:+QOPS_ROOT="$QOPS_ROOT"}} {line}'
+    sudo = f"sudo -S -p {shlex.quote(prompt)}" if prompt else "sudo -n"
+    again = f'[ "$(id -u)" = 0 ] && exec {line}\nexec {sudo} -- env ${{QOPS_ROOT:+QOPS_ROOT="$QOPS_ROOT"}} {line}'
     return f"exec /bin/sh -c {shlex.quote(again)}"

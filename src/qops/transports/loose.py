@@ -107,6 +107,7 @@ def _by_host(pile: _Pile) -> tuple[Collection, ...]:
             host=host,
             collected_at=parts[0].collected_at,
             interrupted=any(part.interrupted for part in parts),
+            clock=next((part.clock for part in parts if part.clock), None),
         )
         for host, parts in hosts.items()
     )

@@ -1,7 +1,4 @@
-"""Asking another host by SSH: one connection, and a channel for each question. Nothing is installed there.
-
-The only module that imports fabric and paramiko.
-"""
+"""Asking another host by SSH, on one connection. Nothing is installed there. No other module imports fabric."""
 
 import contextlib
 import logging
@@ -11,25 +8,26 @@ import select
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import fabric
 import paramiko  # type: ignore[import-untyped]
+from paramiko.hostkeys import HostKeyEntry, InvalidHostKey  # type: ignore[import-untyped]
 
 from qops.errors import TransportError
+from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
-from qops.transports import batch
+from qops.transports import batch, known_hosts
 from qops.transports.base import Completed, clean
+from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
-from qops.transports.ssh_errors import OnlyKnown, Place, explained
+from qops.transports.ssh_errors import OnlyKnown, Place, explained, ungreeted
 from qops.transports.streams import OUTPUT, Streams, received
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
-_SYSTEM_KEYS = "/etc/ssh/ssh_known_hosts"
 
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # else its tracebacks reach the terminal
 
@@ -40,6 +38,7 @@ class Ssh:
     def __init__(self, host: Host) -> None:
         self.name = host.name
         self.lost = ""  # says so when the connection ended before `stop`
+        self.clock: HostClock | None = None
         self._host = host
         self._opening = threading.Lock()
         self._free = threading.BoundedSemaphore(CHANNELS)
@@ -88,11 +87,15 @@ class Ssh:
             channel = self._channel(until)
             if channel is not None:
                 asked, reader = frames.asked(seconds)
-                channel.exec_command(login(reader, become=self._host.become).encode())
-                channel.sendall(asked)
-                while (data := received(channel, until)) and not self._stopped:
+                data = bytes(self._begin(channel, reader, time.monotonic() + CONNECT).stdout)
+                channel.sendall(asked[:-1])
+                frames.sent = time.time()  # the host does not begin before it has the last byte
+                channel.sendall(asked[-1:])
+                while (data := data + received(channel, until)) and not self._stopped:
                     for number, at, done in frames.take(data):
+                        self.clock = frames.clock  # before the last answer, after which nobody waits for this
                         take(number, at, done)
+                    data = b""
         except (paramiko.SSHException, OSError, EOFError):
             pass  # what has not come back is missing; whether the connection has gone is told below
         finally:
@@ -117,8 +120,7 @@ class Ssh:
             try:
                 link.open()
             except Exception as error:  # paramiko also raises what a damaged greeting makes of its parser
-                keys = _key_files(link, host)
-                jump = link is not self._links[-1]
+                keys, jump = _key_files(link, host), link is not self._links[-1]
                 place = Place(host.name, link.host, link.port, link.user, host.key, keys, jump, CONNECT)
                 raise explained(error, place) from None
 
@@ -128,19 +130,7 @@ class Ssh:
         far = greeted(done.stdout)
         if far is not None:
             return far
-        said = clean((done.stderr or done.stdout).decode(errors="replace")).strip().splitlines()
-        reason = said[-1][:200] if said else f"no answer within {CONNECT:.0f} s" if done.failure else "it says nothing"
-        user = self._links[-1].user
-        if self._host.become:
-            raise TransportError(
-                f"{self.name}: {user} does not become root by `sudo -n`: {reason}",
-                f"let sudo ask {user} for no password there (visudo: {user} ALL=(root) NOPASSWD: ALL), log in as root, "
-                "or set ansible_become: false to look without root",
-            )
-        raise TransportError(
-            f"{self.name}: {user} gets no POSIX shell there: {reason}",
-            f"see what answers: ssh {user}@{self._host.address} 'echo hello'; name another user by ansible_user",
-        )
+        raise ungreeted(done, self._host, self._links[-1].user, CONNECT)
 
     def _ask(self, script: str, timeout: float) -> Completed:
         """Give `script` to a shell of the host and return what it says."""
@@ -148,13 +138,12 @@ class Ssh:
         until = begun + timeout
         if not self._free.acquire(timeout=timeout):
             return Completed(b"", b"", None, timeout, "timeout")
-        heard = Streams(secrets.token_hex(8))
+        heard = Streams("")
         channel = None
         try:
             channel = self._channel(until)
             if channel is not None:
-                script = f"echo {heard.mark.decode()}\n{script}"
-                channel.exec_command(login(script, become=self._host.become).encode(errors="replace"))
+                heard = self._begin(channel, script, until)
                 return self._hear(channel, heard, begun, until)
         except (paramiko.SSHException, OSError, EOFError):
             pass  # what that means is told below
@@ -163,6 +152,17 @@ class Ssh:
                 self._forget(channel)
             self._free.release()
         return self._gone(heard, begun, until)
+
+    def _begin(self, channel: Any, script: str, until: float) -> Streams:
+        """Have `script` run in `channel`; return its streams, where a password was needed from its first word on."""
+        host, mark = self._host, secrets.token_hex(8)
+        prompt = f"{mark}?" if host.become and host.password else ""
+        script = f"echo {mark}\n{f'echo {mark} >&2' if prompt else ''}\n{script}"
+        channel.exec_command(login(script, become=host.become, prompt=prompt).encode(errors="replace"))
+        heard = Streams(mark, prompt)
+        if prompt and host.password:
+            enter(channel, heard, host.password, host.name, until)
+        return heard
 
     def _channel(self, until: float) -> Any:
         """Open a channel, or return None: the connection has gone, or the host takes no more sessions in time."""
@@ -250,11 +250,9 @@ class Ssh:
 
 def _chain(host: Host) -> tuple[Any, ...]:
     """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last."""
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"runtime_ssh_path": host.config} if host.config else {}
     if host.config == "none":
-        told["ssh_config"] = paramiko.SSHConfig()
-    elif host.config:
-        told["runtime_ssh_path"] = host.config
+        told = {"ssh_config": paramiko.SSHConfig()}
     settings = fabric.Config(lazy=True, **told)  # lazy: fabric's own files, which may be programs, are left alone
     settings.load_ssh_config()
     config = settings.base_ssh_config.lookup(host.address)
@@ -286,9 +284,11 @@ def _chain(host: Host) -> tuple[Any, ...]:
                 command = command.replace(sign, word)
             link.gateway = command
         link.client.set_missing_host_key_policy(OnlyKnown)  # fabric's own policy is to trust everybody
-        for file in _key_files(link, host) or ("~/.ssh/known_hosts", _SYSTEM_KEYS):
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                link.client.get_host_keys().load(str(Path(file).expanduser()))
+        name = known_hosts.name(link.host, link.port)
+        for line in reversed(known_hosts.lines(_key_files(link, host) or known_hosts.USUAL, name)):  # the first holds
+            with contextlib.suppress(paramiko.SSHException, InvalidHostKey):
+                if entry := HostKeyEntry.from_line(line):
+                    link.client.get_host_keys().add(name, entry.key.get_name(), entry.key)
         links.append(link)
     return tuple(links)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qops.errors import TransportError
-from qops.transports.base import clean
+from qops.inventory.host import Host
+from qops.transports.base import Completed, clean
 
 
 class UnknownKey(Exception):  # noqa: N818 - it says what is so
@@ -109,3 +110,23 @@ def explained(error: Exception, place: Place) -> TransportError:
             f"see whether sshd runs there and listens on port {place.port}: {place.ssh} -v true",
         )
     return TransportError(f"{shown}: {said or type(error).__name__}", f"{place.ssh} -v true")
+
+
+def ungreeted(done: Completed, host: Host, user: str, seconds: float) -> TransportError:
+    """Return the TransportError for a host where `user` logs in and gets no POSIX shell, or none of root's.
+
+    `done` is what came in place of a greeting, within `seconds`.
+    """
+    said = clean((done.stderr or done.stdout).decode(errors="replace")).strip().splitlines()
+    reason = said[-1][:200] if said else f"no answer within {seconds:.0f} s" if done.failure else "it says nothing"
+    if not host.become:
+        return TransportError(
+            f"{host.name}: {user} gets no POSIX shell there: {reason}",
+            f"see what answers: ssh {user}@{host.address} 'echo hello'; name another user by ansible_user",
+        )
+    by, give = ("sudo", "see") if host.password else ("`sudo -n`", "give its password with -K, or see")
+    return TransportError(
+        f"{host.name}: {user} does not become root by {by}: {reason}",
+        f"{give} that sudo lets {user} in without one (visudo: {user} ALL=(root) NOPASSWD: ALL), log in as root, "
+        "or set ansible_become: false to look without root",
+    )

@@ -13,11 +13,16 @@ _PATIENCE = 0.5  # seconds between two looks at whether the time is over
 
 
 class Streams:
-    """The two streams of a channel, as far as they are kept, without what the login shell says before `mark`."""
+    """The two streams of a channel, as far as they are kept, without what the login shell says before `mark`.
 
-    def __init__(self, mark: str) -> None:
+    With `prompt`, by which sudo asks for a password on standard error, that stream has the mark too.
+    """
+
+    def __init__(self, mark: str, prompt: str = "") -> None:
         self.mark = mark.encode()
         self.begun = False
+        self.asked = 0  # times that the prompt was seen before it began
+        self._prompt = prompt.encode()
         self.stdout, self.stderr = bytearray(), bytearray()
         self.discarded = 0
 
@@ -31,6 +36,11 @@ class Streams:
                 self.begun = True
         if channel.recv_stderr_ready():
             some = self._keep(self.stderr, channel.recv_stderr(_CHUNK), ERRORS) or some
+            if self._prompt and (at := self.stderr.find(self.mark + b"\n", 0, NOISE)) >= 0:
+                del self.stderr[: at + len(self.mark) + 1]
+                self._prompt = b""
+            elif self._prompt:
+                self.asked = self.stderr.count(self._prompt, 0, NOISE)
         return some
 
     def _keep(self, kept: bytearray, chunk: bytes, limit: int) -> bool:

@@ -25,6 +25,7 @@ TOOLS: Mapping[str, tuple[str, str]] = {
     "qops-lab-boot": ("boot", "main"),
     "qops-lab-settle": ("settle", "main"),
     "qops-lab-load": ("load_switch", "main"),
+    "qops-lab-job": ("shared_job", "main"),
     "ibstat": ("rdma", "ibstat"),
     "show_gids": ("rdma", "show_gids"),
     "ibdev2netdev": ("rdma", "ibdev2netdev"),
