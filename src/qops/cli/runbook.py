@@ -117,7 +117,9 @@ def show(page: str, given: dict[str, str], paths: tuple[str, ...], color: str) -
 @_from
 @click.option("-o", "--output", metavar="DIR", help="The incident's folder; the same one goes on. [default: a new one]")
 @click.option("--read-only", is_flag=True, help="Ask nothing, and change nothing.")
-@click.option("--yes", is_flag=True, help="Run the steps that change something without asking, but for those under Undo.")
+@click.option(
+    "--yes", is_flag=True, help="Run the steps that change something without asking, but for those under Undo."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only the outcome.")
 def run(
     page: str,

@@ -131,6 +131,8 @@ def test_what_the_loader_takes_first_is_told_before_a_program_fails() -> None:
     found = next(f for f in outcomes(cuda_compat_lib_shadows_driver, files) or () if isinstance(f, Found))
     assert (found.role, found.confidence) == (Role.CONTRIBUTING, Confidence.LIKELY)
     behind = files | {
-        "ldconfig.txt": files["ldconfig.txt"].replace("== loader\n", "== loader\n\tlibcuda.so.1 (libc6,x86-64) => /usr/lib64/libcuda.so.1\n")
+        "ldconfig.txt": files["ldconfig.txt"].replace(
+            "== loader\n", "== loader\n\tlibcuda.so.1 (libc6,x86-64) => /usr/lib64/libcuda.so.1\n"
+        )
     }
     assert not outcomes(cuda_compat_lib_shadows_driver, behind)
