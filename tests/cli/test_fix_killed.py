@@ -68,6 +68,7 @@ def _ended(folder: Path, *words: str) -> tuple[int, str]:
     return call.returncode, out + err
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_leaves_one_state_or_the_other_and_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
