@@ -34,10 +34,12 @@ def _looked(rule: Rule, fix: Fix, inventory: str, host: str, *, quiet: bool) -> 
     kinds = making.kinds(made)
     names = ["qops_hardware_class", *(f"{fix.tag}_{name}" for name in made.defaults), *made.also]
 
-    def of(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> Proposal | None:
-        if fix.variable in variables:
-            return None
-        return propose(rule.cause, fix.tag, fix.variable, seen, variables)
+    default = made.defaults[fix.variable.removeprefix(f"{fix.tag}_")]
+
+    def of(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> tuple[Proposal, ...]:
+        if variables.get(fix.variable, default) != default:
+            return ()  # somebody chose
+        return (propose(rule.cause, fix.tag, fix.variable, seen, variables),)
 
     known = [probe.once() for probe in probes.ALL if probe.makes in kinds]
     found, errors, interrupted = each.make(known, of, inventory, host, also=names, quiet=quiet)
@@ -47,4 +49,4 @@ def _looked(rule: Rule, fix: Fix, inventory: str, host: str, *, quiet: bool) -> 
         raise TransportError(*next(iter(errors.values())).split("; try: ", 1))
     if len(found) != 1:
         raise UsageError(f"{host!r} names {len(found)} hosts", "a fix is for one host at a time")
-    return next(iter(found.values()))
+    return next(iter(next(iter(found.values()))), None)
