@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 import rule_index
 
-from qops import probes
+from qops import probes, runbook
 from qops.cli.group import qops
+from qops.lab import faults
 from qops.probes.base import Command
 from qops.render import document
 from qops.rule import Rule
@@ -118,9 +119,19 @@ def header(rule: Rule) -> str:
         "| severity | role | judged from | Ansible tag |",
         "| --- | --- | --- | --- |",
         f"| {rule.severity} | {rule.role} | {seen} | {', '.join(tags) or 'none'} |",
+        *_practised(rule),
         END,
     ]
     return "\n".join(lines)
+
+
+def _practised(rule: Rule) -> tuple[str, ...]:
+    """Say whether what changes something on a rule's page was ever run on a host that has the fault."""
+    if not any(step.changes and not step.by_hand for step in runbook.of_rule(rule).steps):
+        return ()
+    if rule.cause in {fault.cause for fault in faults.ALL}:
+        return ("", f"Practise it: `qops lab break {rule.cause} HOST`.")
+    return ("", "The lab has no such fault, so what changes something here was not run on a host that has it.")
 
 
 def pages() -> dict[Path, str]:

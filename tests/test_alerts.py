@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from qops.rule import Rule
+from qops.rules import ALL
+
 ROOT = Path(__file__).parent.parent
 RULES = ROOT / "monitoring/qops-alerts.yml"
 ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
@@ -28,6 +31,17 @@ def test_each_leads_to_a_page_and_says_whether_it_wakes_somebody(alert: dict[str
         assert re.sub(r"\s+", " ", page).endswith("{{ $labels.code }}-{{ $labels.cause }}.md")
     else:
         assert (ROOT / "runbooks" / page).is_file()
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)
+def test_the_page_that_is_made_of_a_findings_labels_is_that_of_its_rule(rule: Rule) -> None:
+    """The alert makes the folder of the code's letters: those must be where the page is."""
+    url = next(one["annotations"]["runbook_url"] for one in ALERTS if one["alert"] == "QopsFault")
+    folders = dict(re.findall(r'match "\^(\w+)" \$labels\.code \}\}(\w+)\{', re.sub(r"\s+\}\}", " }}", url)))
+    (other,) = re.findall(r"else \}\}(\w+)\{\{ end", url)
+    page = f"runbooks/{folders.get(rule.code[:3], other)}/{rule.code}-{rule.cause}.md"
+    assert page == rule.runbook
+    assert (ROOT / page).is_file()
 
 
 def test_each_is_tested_on_series() -> None:

@@ -28,5 +28,6 @@ def test_a_wheel_made_from_the_sdist_has_all_that_runs_need(tmp_path: Path) -> N
         if p.is_file() and "__pycache__" not in p.parts
     }
     assert pages - names == set()
+    assert "qops/monitoring/qops-alerts.yml" in names
     assert source - names == set()
     assert [n for n in names if n.startswith(("tests", "script"))] == []

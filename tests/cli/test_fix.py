@@ -1,14 +1,17 @@
 """`qops fix`: the change of the inventory, the way back, and what a call that was killed leaves."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from qops.cli import fix_apply, fix_change
+from qops.cli import fix_apply, fix_change, fix_value
 from qops.cli.group import qops
 from qops.errors import UsageError
+from qops.evidence.gpu import Gpu, Gpus
+from qops.evidence.text import Quote
+from qops.plans.proposal import Proposal
 from qops.report import Coverage, Finding, HostReport, Verdict
 from qops.rule import Confidence, Role, Severity
 from qops.rules import ALL
@@ -160,3 +163,44 @@ def test_a_file_that_ansible_would_no_longer_read_is_in_the_way(inventory: str) 
 def test_what_no_role_mends_leads_to_the_runbook() -> None:
     done = CliRunner().invoke(qops, ["fix", "whale", "NCL018"])
     assert isinstance(done.exception, UsageError) and "qops runbook run NCL018" in done.exception.hint
+
+
+def test_a_value_that_nothing_tells_is_asked_for_with_where_it_is(inventory: str) -> None:
+    done = CliRunner().invoke(qops, ["fix", "whale", "HST110", "-i", inventory])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.message == "api-port-open needs a value for firewall_allow"
+    assert "--set VALUE: the networks" in done.exception.hint
+    Path(inventory).write_text("all: {hosts: {whale: {firewall_allow: [10.0.0.0/8]}}}\n")
+    done = CliRunner().invoke(qops, ["fix", "whale", "HST110", "-i", inventory])
+    assert "the inventory stays as it is" in done.output
+    done = CliRunner().invoke(qops, ["fix", "whale", "HST110", "-i", inventory, "--set", "[10.0.0.0/8]"])
+    assert "+firewall_allow:" in done.output
+
+
+def test_a_value_that_the_hosts_evidence_tells_is_proposed_with_its_reason(
+    inventory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal = Proposal("off", "inference does not use it", ("module.nvidia_uvm.uvm_disable_hmm = 1",))
+    monkeypatch.setattr(fix_value, "proposed", lambda *given, quiet: proposal)
+    done = CliRunner().invoke(qops, ["fix", "whale", "HST018", "-i", inventory])
+    assert "pcie_p2p_hmm: off, since inference does not use it" in done.output
+    assert "+pcie_p2p_hmm: 'off'" in done.output
+
+
+def test_what_the_inventory_says_is_not_proposed_again(inventory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Gpu(
+        0, Quote("smi", 1, ""), "B", uuid="GPU-1", persistence=False, power_limit=400.0, power_limit_default=575.0
+    )
+    rule = next(rule for rule in ALL if rule.cause == "power-cap-below-need")
+
+    def asked(variables: dict[str, object]) -> Proposal | None:
+        def make(known: object, of: Callable[..., object], *rest: object, **named: object) -> tuple[object, ...]:
+            return {"whale": of({Gpus: Gpus((gpu,))}, variables)}, {}, False
+
+        monkeypatch.setattr(fix_value.each, "make", make)
+        return fix_value.proposed(rule, rule.fix[0], inventory, "whale", quiet=True)
+
+    assert asked({"gpu_power_limit": 300}) is None
+    for same in ({}, {"gpu_power_limit": "auto"}):
+        found = asked(same)
+        assert found is not None and found.value == "default"

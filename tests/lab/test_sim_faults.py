@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -46,7 +47,12 @@ def test_no_module_for_the_kernel(host: Host) -> None:
 
 @pytest.mark.parametrize(
     ("name", "upgraded"),
-    [("rtxpro4", "6.1.0-42-amd64"), ("spark", "6.17.0-1015-nvidia"), ("h200x2", "6.18.45-generic")],
+    [
+        ("rtxpro4", "6.1.0-42-amd64"),
+        ("spark", "6.17.0-1015-nvidia"),
+        ("h200x2", "6.18.45-generic"),
+        ("rtx5090", "6.12.58+deb13-amd64"),
+    ],
 )
 def test_an_upgraded_kernel_is_the_next_one_and_only_the_former_has_a_module(
     host: Host, name: str, upgraded: str
@@ -66,6 +72,38 @@ def test_an_upgraded_kernel_is_the_next_one_and_only_the_former_has_a_module(
     host.run("qops-lab-boot")
     assert host.run("uname", "-r").out == f"{former}\n"
     assert not (modules / upgraded).exists()
+
+
+def test_a_module_that_is_built_for_the_upgraded_kernel_can_be_loaded(host: Host) -> None:
+    host.become("rtx5090").plant(kernel_upgrade_no_module={})
+    host.run("qops-lab-boot")
+    assert host.run("modprobe", "nvidia").status == 1
+    built = host.folder / "system/lib/modules/6.12.58+deb13-amd64/updates/dkms/nvidia.ko"
+    built.parent.mkdir(parents=True)
+    built.write_text("nvidia 580.95.05\n", encoding="utf-8")
+    assert host.run("modprobe", "nvidia").status == 0
+    assert host.smi("-L").status == 0
+
+
+@pytest.mark.parametrize("cause", ["driver_library_version_mismatch", "gpu_fell_off_bus", "gpu_memory_ecc_hardware"])
+def test_a_boot_ends_what_a_boot_ends(host: Host, cause: str) -> None:
+    host.become("rtxpro4").run("qops-lab-boot")
+    sound = host.smi("-q", "-d", "ECC").out + host.smi("-L").out
+    host.plant(**{cause: {}, "thermal_throttle": {"gpu": 0}})
+    assert host.smi("-q", "-d", "ECC").out + host.smi("-L").out != sound
+    host.run("qops-lab-boot")
+    assert host.smi("-q", "-d", "ECC").out + host.smi("-L").out == sound
+    assert json.loads((host.folder / "etc/faults.json").read_text()) == {"thermal-throttle": {"gpu": 0}}
+
+
+def test_a_reset_takes_spare_rows_and_the_log_stays(host: Host) -> None:
+    host.become("rtxpro4").plant(gpu_memory_ecc_hardware={"gpu": 0, "remapped": 2})
+    assert host.smi("-r", "-i", "1").status == 0
+    fields = "ecc.errors.uncorrected.volatile.total,remapped_rows.uncorrectable,remapped_rows.pending"
+    assert host.query(fields)[0] == ["1", "2", "Yes"]
+    assert host.smi("--gpu-reset", "-i", "0").out.endswith("was successfully reset.\nAll done.\n")
+    assert host.query(fields)[0] == ["0", "2", "No"]
+    assert ": 63," in host.run("dmesg").out
 
 
 def test_the_scenarios_module_is_on_disk_until_packages_have_a_say(host: Host) -> None:
@@ -132,6 +170,8 @@ def test_heat(host: Host) -> None:
     assert cool[1:] == ["Not Active", "Not Active"]
     assert int(hot[0]) < 1000 < int(cool[0])
     assert " T.Limit Temp                               : -1 C" in host.smi("-q", "-i", "0", "-d", "TEMPERATURE").out
+    host.smi("-i", "0", "-pl", "500")  # of 700: its cooling carries that away
+    assert host.query(fields)[0][1:] == ["Not Active", "Not Active"]
 
 
 def test_a_power_cap_holds_until_someone_sets_the_limit(host: Host) -> None:

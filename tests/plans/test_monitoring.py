@@ -30,6 +30,12 @@ def test_metrics_make_their_folder_writable_and_nothing_else() -> None:
     assert "--prometheus /var/lib/prometheus/node-exporter/qops.prom" in facts["arguments"]
 
 
+def test_alerts_are_placed_without_wheels_too() -> None:
+    facts = _plan(alerts="/etc/prometheus/rules/qops-alerts.yml").facts
+    assert (facts["wanted"], facts["alerts"]) == (False, "/etc/prometheus/rules/qops-alerts.yml")
+    assert _plan().facts["alerts"] == ""
+
+
 def test_the_suppressions_of_the_inventory_go_to_the_host() -> None:
     entry = {"code": "HST009", "reason": 'a "reason"', "until": date(2027, 1, 31)}
     assert json.loads(_plan(qops_suppress=[entry]).facts["suppress"]) == [entry | {"until": "2027-01-31"}]
@@ -48,6 +54,9 @@ def test_the_suppressions_of_the_inventory_go_to_the_host() -> None:
         {"prometheus": "/var/lib/x/qops.txt"},
         {"prometheus": "/var/lib/../../etc/x.prom"},
         {"prometheus": "/var/lib/a b/x.prom"},
+        {"alerts": "qops-alerts.yml"},
+        {"alerts": "/etc/prometheus/rules/"},
+        {"alerts": "/etc/../etc/qops-alerts.yml"},
     ],
 )
 def test_what_cannot_be_is_refused(chosen: dict[str, object]) -> None:

@@ -13,6 +13,8 @@ import yaml
 from qops import runbook
 from qops.cli.group import qops
 from qops.inventory.specs import SHARED
+from qops.lab import faults
+from qops.rule import Rule
 from qops.rules import ALL
 from qops.runbook import library
 from qops.runbook.page import CHANGING, Page
@@ -137,3 +139,13 @@ def test_every_entry_page_leads_to_causes() -> None:
     for page in runbook.of_kind("symptoms"):
         least = 2 if page.name == "watch-silent" else 8
         assert len(set(re.findall(r"\[([A-Z]{3}\d{3})\s", page.text))) >= least, page.name
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)
+def test_a_page_that_changes_something_says_whether_that_was_ever_tried(rule: Rule) -> None:
+    page = runbook.of_rule(rule)
+    if any(step.changes and not step.by_hand for step in page.steps):
+        tried = rule.cause in {fault.cause for fault in faults.ALL}
+        said = f"Practise it: `qops lab break {rule.cause} HOST`." in page.text
+        untried = "The lab has no such fault, so what changes something here was not run" in page.text
+        assert (said, untried) == (tried, not tried)

@@ -1,6 +1,7 @@
 """Following a page: what is run, asked, recorded, and where it goes on."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -111,3 +112,78 @@ def test_a_walk_that_is_killed_says_which_change_was_cut_short(tmp_path: Path, s
     (step,) = incidents.resume(folder, "page", Local().name).steps
     assert (step.number, step.state) == (1, "running" if sign is signal.SIGKILL else "interrupted")
     assert "may have taken effect" in (folder / "timeline.md").read_text()
+
+
+SEED = int(os.environ.get("QOPS_SEED", "20261201"))
+KILLS = int(os.environ.get("QOPS_KILLS", "5"))
+_SLOW = """## Diagnosis
+
+```bash
+sleep 0.1; echo looked
+```
+
+## Mitigation
+
+```bash
+echo one >>FILE; sleep 0.2; echo two >>FILE
+```
+
+## Verification
+
+```bash
+cat FILE; sleep 0.1
+```
+"""
+_WALKED = """
+import sys
+from pathlib import Path
+from qops.runbook import incident as incidents
+from qops.runbook.page import parse
+from qops.runbook.walking import Where, walk
+from qops.transports.local import Local
+here, folder = Local(), Path(sys.argv[2])
+page = parse("page", "host", sys.argv[1])
+incident = (incidents.resume if folder.exists() else incidents.start)
+made = incident(folder, "page", here.name) if folder.exists() else incident(folder, "page", here.name, {})
+walk(page, Where(here, here), made, lambda *a: "", lambda *a: None)
+"""
+
+
+def _walked(file: Path, folder: Path) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-c", _WALKED, _SLOW.replace("FILE", str(file)), str(folder)]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def test_killed_at_random_moments_the_record_says_what_was_done(tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    begun = time.monotonic()
+    first = _walked(tmp_path / "file", tmp_path / "whole")
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    whole = time.monotonic() - begun
+    seen = set()
+    for number in range(KILLS):
+        where, folder, file = f"seed {SEED}, kill {number}", tmp_path / f"incident{number}", tmp_path / f"file{number}"
+        walking = _walked(file, folder)
+        time.sleep(chance.uniform(0.3, 1.0) * whole)
+        os.killpg(walking.pid, signal.SIGKILL)
+        walking.communicate(timeout=60)
+        made = file.read_text().split() if file.exists() else []
+        if not (folder / incidents.STATE).exists():
+            assert made == [], where  # it had not begun, and nothing was done
+            continue
+        change = incidents.resume(folder, "page", Local().name).last(2)
+        seen.add(change.state if change else "")
+        if change is None:
+            assert made == [], where
+        elif change.state == "done":
+            assert made == ["one", "two"], where
+        else:
+            assert change.state == "running", where
+        again = _walked(file, folder)
+        _, said = again.communicate(timeout=60)
+        assert again.returncode == 0, f"{where}: {said.decode()}"
+        steps = incidents.resume(folder, "page", Local().name)
+        assert [done.state for number in (1, 2, 3) if (done := steps.last(number))] == ["done"] * 3, where
+        assert file.read_text().split()[-2:] == ["one", "two"], where
+    assert len(seen) > 1, f"seed {SEED}: every kill came at the same step"

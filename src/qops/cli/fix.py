@@ -1,5 +1,6 @@
 """`qops fix`: from a finding to the role that mends it, as a change of the inventory and a command of Ansible."""
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ EXAMPLES = """
 Examples:
   qops fix gpu-1 swappiness-too-high -i inventory              what would be done, and nothing is
   qops fix gpu-1 HST061 -i inventory --apply                   see it, say yes, and have it judged
+  qops fix gpu-1 power-cap-below-need -i lab.yml               proposes the board's default, and says why
   qops fix gpu-1 power-cap-below-need -i lab.yml --set 450 --apply --yes
 
 \b
@@ -34,7 +36,12 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.argument("host")
 @click.argument("cause", shell_complete=_complete)
 @click.option("-i", "--inventory", metavar="FILE", default="inventory", show_default=True, help="Ansible's inventory.")
-@click.option("--set", "value", metavar="VALUE", help="The value that the finding's variable is to have on HOST.")
+@click.option(
+    "--set",
+    "value",
+    metavar="VALUE",
+    help="The value for the finding's variable on HOST, where what the host's evidence tells is not meant.",
+)
 @click.option("--apply", is_flag=True, help="Show the plan, ask, do it, and judge the host again.")
 @click.option("--yes", is_flag=True, help="With --apply: do not ask.")
 @options.color
@@ -47,7 +54,7 @@ def fix(
     It runs ansible-playbook and no other command, in the folder of site.yml. If the finding is still there afterwards,
     or a new one is, the inventory is put back and the role run again. A call that was killed is found by the next one.
     """
-    from qops.cli import fix_apply, fix_change
+    from qops.cli import fix_apply, fix_change, fix_value
     from qops.render import screen
 
     if yes and not apply:
@@ -55,10 +62,15 @@ def fix(
     rule, chosen = _chosen(cause)
     if value is not None and not chosen.variable:
         raise UsageError(f"{rule.cause} has no variable to set", "leave out --set")
-    change = fix_change.plan(inventory, host, chosen.variable, value)
     run = fix_apply.Run(host, inventory, chosen)
     if left := fix_change.left_over(host):
         click.echo(fix_change.told(left), err=True)
+    elif value is None and (found := fix_value.proposed(rule, chosen, inventory, host, quiet=quiet)):
+        value = json.dumps(found.value)  # a word, also where YAML has a meaning for it, such as off
+        click.echo(f"{chosen.variable}: {found.value}, since {found.because}; another one: --set VALUE", err=True)
+        for one in found.settings:
+            click.echo(f"  {one}", err=True)
+    change = fix_change.plan(inventory, host, chosen.variable, value)
     screen.write([[(line, fix_change.style(line))] for line in change.diff()], color=color)
     click.echo(" ".join(run.shown(check=True)))
     if chosen.needs_reboot:

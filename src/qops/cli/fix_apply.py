@@ -178,6 +178,7 @@ def _play(words: list[str]) -> int:
             [str(program) if program.is_file() else "ansible-playbook", *words[1:]],
             stdout=sys.stderr,
             stdin=subprocess.DEVNULL,
+            close_fds=False,  # the lock goes along: a role that outlives this call still holds the host
             check=False,
         ).returncode
     except FileNotFoundError:

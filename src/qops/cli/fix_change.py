@@ -97,18 +97,24 @@ def _journal(host: str) -> Path:
 
 @contextlib.contextmanager
 def alone(host: str) -> Iterator[None]:
-    """Hold the host against a second fix, also of another call; raises UsageError when one is under way."""
+    """Hold the host against a second fix, also of another call; raises UsageError when one is under way.
+
+    Programs that are started with `close_fds=False` hold it as well, until they end.
+    """
     path = _journal(host).with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
+        os.set_inheritable(file.fileno(), True)
     except OSError as error:
         raise QopsError(f"cannot write {path}: {error.strerror}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError(f"another fix of {host} is under way", "wait for its end") from None
+            raise UsageError(
+                f"another fix of {host} is under way, or its role still runs", "wait for its end, then call again"
+            ) from None
         yield
 
 

@@ -117,7 +117,9 @@ def show(page: str, given: dict[str, str], paths: tuple[str, ...], color: str) -
 @_from
 @click.option("-o", "--output", metavar="DIR", help="The incident's folder; the same one goes on. [default: a new one]")
 @click.option("--read-only", is_flag=True, help="Ask nothing, and change nothing.")
-@click.option("--yes", is_flag=True, help="Run the steps that change something, without asking.")
+@click.option(
+    "--yes", is_flag=True, help="Run the steps that change something without asking, but for those under Undo."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only the outcome.")
 def run(
     page: str,
@@ -137,6 +139,7 @@ def run(
     """
     from qops.cli import following
     from qops.runbook import library
+    from qops.runbook.page import UNDO
     from qops.runbook.walking import InterruptedWalkError, walk
 
     if read_only and yes:
@@ -155,6 +158,8 @@ def run(
     def ask(number: int, script: str) -> str:
         if read_only:
             return "nothing was to be changed"
+        if yes and found.steps[number - 1].heading == UNDO:
+            return "--yes does the work, and does not undo it"
         return "" if yes else following.ask(number, script)
 
     def say(number: int, step: "Step", script: str, done: "Done | None") -> None:
@@ -175,7 +180,8 @@ def run(
         click.echo(f"{rule.cause}: {verdict}")
         if verdict is not following.Verdict.GONE:
             return FAULT if verdict is following.Verdict.FOUND else INCOMPLETE
-    return INCOMPLETE if any(one.state != "done" for one in ended) else HEALTHY
+    open_ = [one for one in ended if one.state != "done" and not (yes and one.heading == UNDO)]
+    return INCOMPLETE if open_ else HEALTHY
 
 
 def _diagnosed(paths: Sequence[str], cause: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ Examples:
   sudo qops watch --once --prometheus /var/lib/prometheus/node-exporter/qops.prom
   sudo qops watch --every 60                 until Ctrl-C
   qops watch show                            what was so before: when the verdict changed, and why
+  cp "$(qops watch alerts)" /etc/prometheus/ the alerts on these metrics; then name it under rule_files
   qops diagnose --from /var/lib/qops/watch/20261130T101500Z-fault-HST008.tar.gz
 """
 
@@ -88,3 +89,12 @@ def show(folder: str, form: str, color: str) -> int:
     from qops.cli import watching
 
     return watching.show(Path(folder), form, color)
+
+
+@watch.command()
+def alerts() -> int:
+    """Print the path of the alerts for Prometheus. Their head says what prometheus.yml needs."""
+    from qops.cli import watching
+
+    click.echo(watching.alerts())
+    return HEALTHY

@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 from msgspec import structs
 
+import qops
 from qops import probes, ring
 from qops.cli import output, suppressing
 from qops.cli.progress import Line
 from qops.cli.reporting import without_secrets
 from qops.collection import Collection, collect
 from qops.engine import judge, observe
-from qops.errors import HEALTHY, INTERRUPTED, BundleError, UsageError
+from qops.errors import HEALTHY, INTERRUPTED, BundleError, QopsError, UsageError
 from qops.probes.base import Command, Probe
 from qops.recording import recorded
 from qops.redaction import Redactor
@@ -104,6 +105,16 @@ def _own(report: HostReport, seconds: float, used: int) -> str:
     return prometheus.metric(
         "qops_watch_seconds", "How long the last look took.", [(host, seconds)]
     ) + prometheus.metric("qops_watch_ring_bytes", "How much evidence is kept.", [(host, used)])
+
+
+def alerts() -> Path:
+    """Return the file of alerts for Prometheus; raises QopsError when the installation lacks it."""
+    package = Path(qops.__file__).parent
+    for place in (package, package.parent.parent):  # installed; the checkout
+        file = place / "monitoring/qops-alerts.yml"
+        if file.is_file():
+            return file
+    raise QopsError("the alerts are not installed", f"expected in {package / 'monitoring'}; install qops again")
 
 
 def show(folder: Path, form: str, color: str) -> int:

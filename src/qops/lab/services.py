@@ -10,6 +10,7 @@ from qops.lab.packages import extras
 from qops.lab.packages import server as packages
 from qops.lab.place import Place, Say
 from qops.lab.registry import server as registry
+from qops.lab.sim import faults
 
 
 def up(docker: Docker, place: Place, plans: Sequence[Plan], subnet: str, say: Say) -> None:
@@ -39,5 +40,8 @@ def _bases(plans: Sequence[Plan]) -> tuple[Base, ...]:
 
 
 def _kernels(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Return the kernels that hosts run, and those that an upgrade without a module brings."""
     known = (*(scenario.load(name) for name in scenario.names()), *(one.scenario for one in plans))
-    return tuple(sorted({str(one.hardware.get("kernel", "")) for one in known} - {""}))
+    regular = {str(one.hardware.get("kernel", "")) for one in known} - {""}
+    upgrade = faults.Faults({faults.NO_MODULE: {}}, 0.0)
+    return tuple(sorted(regular | {faults.kernel(upgrade, one) for one in regular}))

@@ -26,6 +26,10 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
     if metrics and not (_PATH.fullmatch(metrics) and metrics.endswith(".prom") and ".." not in metrics):
         hint = "node_exporter reads FOLDER/NAME.prom, such as /var/lib/prometheus/node-exporter/qops.prom"
         raise UsageError(f"monitoring_prometheus cannot be {metrics!r}", hint)
+    alerts = str(options["alerts"])
+    if alerts and not (_PATH.fullmatch(alerts) and alerts.endswith((".yml", ".yaml")) and ".." not in alerts):
+        hint = "Prometheus reads what rule_files name, such as /etc/prometheus/rules/qops-alerts.yml"
+        raise UsageError(f"monitoring_alerts cannot be {alerts!r}", hint)
     arguments = ["--folder", RING, "--size", str(size), "--suppress", SUPPRESS]
     writable = [RING]
     if metrics:
@@ -37,6 +41,7 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
         settings=() if wanted else (Setting("watch", "", "", "", State.LEFT, idle),),
         facts={
             "wanted": wanted,
+            "alerts": alerts,
             "interval": interval,
             "processor": processor,
             "arguments": shlex.join(arguments),
@@ -65,6 +70,7 @@ PLAN = RolePlan(
         "interval": 300,
         "size": 256,
         "prometheus": "",
+        "alerts": "",
         "processor": 20,
     },
     make=make,

@@ -9,7 +9,8 @@ import re
 
 from msgspec import Struct
 
-CHANGING = ("Mitigation", "Change", "Undo")
+UNDO = "Undo"
+CHANGING = ("Mitigation", "Change", UNDO)
 _FENCE = re.compile(r"^```(\S*)[ ]?(.*)$")
 _ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)=(\"[^\"$`\\]*\"|'[^']*'|[\w./:@%+,-]*)$")
 # Commands of the machine from which hosts are managed; all others are the host's own, as is the judgement of an image

@@ -1,6 +1,6 @@
 from judging import causes, outcomes
 
-from qops.rule import Confidence, Found, RuledOut
+from qops.rule import Confidence, Found, Role, RuledOut
 from qops.rules.cuda.cuda_compat_lib_shadows_driver import cuda_compat_lib_shadows_driver
 
 
@@ -112,3 +112,27 @@ def test_ruled_out_when_compat_is_newer_than_the_module() -> None:
 
 def test_nothing_seen_gives_no_finding() -> None:
     assert not outcomes(cuda_compat_lib_shadows_driver, {})
+
+
+def test_what_the_loader_takes_first_is_told_before_a_program_fails() -> None:
+    files = {
+        "ldconfig.txt": (
+            "== libraries\n"
+            "/usr/local/cuda/compat/libcuda.so.1 -> /usr/local/cuda/compat/libcuda.so.575.57.08\n"
+            "== loader\n"
+            "\tlibcuda.so.1 (libc6,x86-64) => /usr/local/cuda/compat/libcuda.so.1\n"
+            "\tlibcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1\n"
+        ),
+        "proc-driver-nvidia-version": (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  "
+            "(dvs-builder@x)  Tue Nov 11\n"
+        ),
+    }
+    found = next(f for f in outcomes(cuda_compat_lib_shadows_driver, files) or () if isinstance(f, Found))
+    assert (found.role, found.confidence) == (Role.CONTRIBUTING, Confidence.LIKELY)
+    behind = files | {
+        "ldconfig.txt": files["ldconfig.txt"].replace(
+            "== loader\n", "== loader\n\tlibcuda.so.1 (libc6,x86-64) => /usr/lib64/libcuda.so.1\n"
+        )
+    }
+    assert not outcomes(cuda_compat_lib_shadows_driver, behind)

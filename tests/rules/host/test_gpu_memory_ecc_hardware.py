@@ -1,6 +1,6 @@
 from judging import causes, outcomes
 
-from qops.rule import Confidence, Found
+from qops.rule import Confidence, Found, RuledOut
 from qops.rules.host.gpu_memory_ecc_hardware import gpu_memory_ecc_hardware
 
 
@@ -37,6 +37,20 @@ def test_remap_recorded() -> None:
     assert found.confidence is Confidence.POSSIBLE
     assert found.evidence
     assert causes(files)[0] == "gpu-memory-ecc-hardware"
+
+
+def test_a_gpu_that_was_reset_since_is_left_alone_and_another_is_not() -> None:
+    files = {
+        "dmesg.txt": "kernel: NVRM: Xid (PCI:0000:41:00): 63, pid=401, name=python3, Row Remapper: New row (0x1) marked\n"
+        "kernel: NVRM: Xid (PCI:0000:41:00): 94, pid=401, name=python3, Contained: SM (0x1). RST: No, D-RST: No\n",
+        "smi.csv": "index, pci.bus_id, ecc.errors.uncorrected.volatile.total, remapped_rows.pending, remapped_rows.failure\n"
+        "0, 00000000:41:00.0, 0, No, No\n",
+    }
+    assert [type(one) for one in outcomes(gpu_memory_ecc_hardware, files) or ()] == [RuledOut]
+    other = files | {"smi.csv": files["smi.csv"].replace(":41:", ":42:")}
+    assert causes(other)[0] == "gpu-memory-ecc-hardware"
+    waits = files | {"smi.csv": files["smi.csv"].replace("0, No, No", "0, Yes, No")}
+    assert causes(waits)[0] == "gpu-memory-ecc-hardware"
 
 
 def test_look_alike_zero_counts() -> None:

@@ -7,6 +7,8 @@ _FILES = (
     "/etc/cdi/nvidia.yaml /etc/docker/daemon.json"
 )
 _ASIDE = "/var/lib/qops-lab/aside"
+# Who notices: a container that asks for GPUs. Docker refuses it, and keeps the words.
+_NAME, _IMAGE = "gpu-job", "qops-lab/gpu-job"
 
 FAULT = Fault(
     cause="container-toolkit-missing",
@@ -15,8 +17,13 @@ FAULT = Fault(
         f'for file in {_FILES}; do [ ! -e "$file" ] || '
         f'{{ mkdir -p "{_ASIDE}${{file%/*}}" && mv "$file" "{_ASIDE}$file"; }} || exit 1; done',
         "! systemctl is-active --quiet docker.service || systemctl restart docker.service",
+        f"! systemctl is-active --quiet docker.service || {{ docker rm -f {_NAME} >/dev/null 2>&1; "
+        f"docker image inspect {_IMAGE} >/dev/null 2>&1 || "
+        f"tar -C / -c $(cd / && ls -d bin sbin lib*) | docker import - {_IMAGE} >/dev/null; "
+        f"! docker run -d --name {_NAME} --gpus all {_IMAGE} nvidia-smi -L >/dev/null 2>&1; }}",
     ),
     mend=(
+        f"docker rm -f {_NAME} >/dev/null 2>&1; docker rmi {_IMAGE} >/dev/null 2>&1; true",
         f'for file in {_FILES}; do [ ! -e "{_ASIDE}$file" ] || '
         f'{{ mkdir -p "${{file%/*}}" && mv "{_ASIDE}$file" "$file"; }} || exit 1; done',
         f"rm -rf {_ASIDE}",

@@ -33,6 +33,7 @@ def boot(here: hardware.Hardware) -> list[str]:
     root = store.root()
     fresh = root.with_name(root.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
+    faults.boot()
     planted = faults.load()
     tree = Tree(fresh)
     sysfs.lay_out(tree, here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import faults, store
+from . import faults, modules_on_disk, store
 from .hardware import Hardware
 
 # Texts of nvidia-smi, as owners quote them; the second line came with the 5xx drivers.
@@ -38,6 +38,13 @@ def installed(hardware: Hardware, part: str) -> str:
     return store.read_line(store.var() / ("driver-" + part)) or hardware.driver
 
 
+def absent(hardware: Hardware, planted: faults.Faults) -> bool:
+    """Tell whether there is no module that the running kernel could load."""
+    if planted.has(faults.NO_MODULE) and not modules_on_disk.built(faults.kernel(planted, hardware.kernel)):
+        return True
+    return installed(hardware, "module") == NOTHING
+
+
 def flavour() -> str:
     """Return the flavour of the installed module, `open` or `proprietary`; the stand-in packages write it."""
     found = store.read_line(store.var() / "driver-flavour")
@@ -52,8 +59,6 @@ def versions(hardware: Hardware, planted: faults.Faults) -> Versions:
         library = f"{branch}.{int(rest.split('.')[0]) + 14}.02"
     if not library:
         library = installed(hardware, "library")
-    if planted.has(faults.NO_MODULE):
-        return Versions(library, "")
     loaded = store.root() / "proc/driver/nvidia/version"
     if not (store.root() / "proc").is_dir():  # the tree was not laid out: nothing says otherwise
         return Versions(library, installed(hardware, "module"))

@@ -36,7 +36,7 @@ def _boot(here: Hardware, planted: faults.Faults) -> list[Entry]:
             Entry(3.1 + 0.2 * nic.index, f"mlx5_core {nic.slot.address}: firmware version: 28.45.4028")
             for nic in here.nics
         ]
-    if planted.has(faults.NO_MODULE) or driver.installed(here, "module") == driver.NOTHING:
+    if driver.absent(here, planted):
         return entries
     version = driver.installed(here, "module")
     entries += [

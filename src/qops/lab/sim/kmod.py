@@ -48,7 +48,7 @@ def _held(here: hardware.Hardware) -> bool:
 
 def _load(here: hardware.Hardware) -> bool:
     """Load the installed module; return false where there is none for this kernel."""
-    if faults.load().has(faults.NO_MODULE) or driver.installed(here, "module") == driver.NOTHING:
+    if driver.absent(here, faults.load()):
         return False
     procfs.load_driver(Tree(store.root()), here, faults.load(), store.system())
     return True
@@ -169,7 +169,7 @@ def modinfo(arguments: Sequence[str]) -> int:
     if here is None or not names:
         return passthrough.real("modinfo", arguments)
     version = driver.installed(here, "module")
-    if version == driver.NOTHING or faults.load().has(faults.NO_MODULE):
+    if driver.absent(here, faults.load()):
         sys.stderr.write(f"modinfo: ERROR: Module {names[0]} not found.\n")
         return 1
     fields = {

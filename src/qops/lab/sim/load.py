@@ -24,6 +24,10 @@ REASONS = {
 }
 
 
+# Of the board's default limit: what the failing cooling of a planted thermal-throttle still carries away.
+COOLED = 0.8
+
+
 @dataclass(frozen=True)
 class Profile:
     """A kind of load. Utilisation in percent, power and memory as a share of the board's."""
@@ -133,7 +137,9 @@ def reading(
     share = draw / full if full else 0.0
     temp = board.temp - 2 * (gpu.index % 2) + (0 if idle else int(30 * share))
     throttled = 0
-    if planted.hits(faults.THERMAL, gpu.index):
+    if planted.hits(faults.THERMAL, gpu.index) and (
+        limit is None or not board.power or limit > COOLED * board.power[1]
+    ):
         temp, clock = board.tlimit + 1, min(clock, board.sm[1] * 0.45)
         reasons |= REASONS["sw_thermal"] | REASONS["hw_thermal"] | REASONS["hw_slowdown"]
         throttled = max(int((now - planted.planted) * 1e6), 1)

@@ -24,6 +24,11 @@ def file(kernel: str) -> str:
     return f"/lib/modules/{kernel}/{_DKMS if packaged else _RUN_FILE}"
 
 
+def built(kernel: str) -> bool:
+    """Tell whether a kernel has an NVIDIA module."""
+    return any((_folder() / kernel / path).exists() for path in (_DKMS, _RUN_FILE))
+
+
 def lay_out(hardware: Hardware, planted: faults.Faults) -> None:
     """Make the folders of the scenario's kernel and of the running one, and put the scenario's driver in the first.
 

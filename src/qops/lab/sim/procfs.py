@@ -126,7 +126,7 @@ def _params(hardware: Hardware, system: Path) -> str:
 
 def load_driver(tree: Tree, hardware: Hardware, planted: faults.Faults, system: Path) -> None:
     """Write what the driver's modules show once they are loaded; nothing but an empty list where there is none."""
-    if planted.has(faults.NO_MODULE) or driver.installed(hardware, "module") == driver.NOTHING:
+    if driver.absent(hardware, planted):
         tree.put("/proc/modules", "")
         return
     version = driver.installed(hardware, "module")

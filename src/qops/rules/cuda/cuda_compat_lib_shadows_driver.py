@@ -7,7 +7,7 @@ from qops.derive.cuda_compat import host_driver, newer_compat, printed, stale_co
 from qops.evidence.gpu import DriverModule, Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import CudaLibraries, CudaResults
-from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
 MISMATCH = 803  # cudaErrorSystemDriverMismatch, driver_types.h
 
@@ -33,6 +33,7 @@ def cuda_compat_lib_shadows_driver(
     """The image's compat libcuda is found before a host driver that is newer or that it does not support."""
     seen = (*quotes(logs.find(cuda.DRIVER_MISMATCH), 2), *printed(results, MISMATCH))
     if not seen:
+        yield from _waiting(libraries, host_driver(module, gpus))
         return
     differ = logs.find(system.NVML_MISMATCH, kernel.API_MISMATCH)
     if differ:
@@ -58,3 +59,23 @@ def cuda_compat_lib_shadows_driver(
             evidence=(*seen, *quotes(paths, 2)),
             confidence=Confidence.LIKELY if paths else Confidence.POSSIBLE,
         )
+
+
+def _waiting(libraries: CudaLibraries | None, driver: str) -> Iterator[Found]:
+    """Yield what the next CUDA program will meet: the loader's first libcuda is a compat one, and older."""
+    stale = stale_compat(libraries, driver)
+    first = libraries.picked[0] if libraries and libraries.picked else ""
+    if stale and first and _folder(first) == _folder(stale.path):
+        yield Found(
+            subject="loader",
+            message=f"takes libcuda {stale.version} of {_folder(first)}, which is older than the kernel module "
+            f"{driver}: CUDA programs that start here get error 803",
+            evidence=(stale.quote,),
+            confidence=Confidence.LIKELY,
+            severity=Severity.WARNING,
+            role=Role.CONTRIBUTING,
+        )
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import system
+from qops.evidence.container_engine import ContainerEngine
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
@@ -21,10 +22,14 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         ),
     ),
 )
-def container_toolkit_missing(logs: Logs) -> Iterator[Found | RuledOut]:
+def container_toolkit_missing(logs: Logs, engine: ContainerEngine | None) -> Iterator[Found | RuledOut]:
     """The container engine has no NVIDIA runtime and no CDI device."""
     plain, cdi = logs.find(system.NO_GPU_RUNTIME), logs.find(system.CDI_UNRESOLVED)
-    if plain:
+    if plain and engine is not None and "nvidia" in engine.info.runtimes:
+        # A container keeps the error of its last start until it is started again.
+        seen = (engine.info.quote,) if engine.info.quote else ()
+        yield RuledOut("docker knows the runtime nvidia by now: start the container again", (*quotes(plain, 1), *seen))
+    elif plain:
         yield Found(
             subject="container engine",
             message="the container engine knows no NVIDIA runtime: the container toolkit is absent or not configured",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from qops.data import xid
 from qops.data.messages import cuda, kernel, system
-from qops.evidence.gpu import Gpus
-from qops.evidence.message import Logs, quotes
-from qops.rule import Confidence, Fix, Found, Severity, rule
+from qops.evidence.gpu import Gpu, Gpus
+from qops.evidence.message import Hit, Logs, quotes
+from qops.rule import Confidence, Fix, Found, RuledOut, Severity, rule
 
 
 @rule(
@@ -27,7 +27,7 @@ from qops.rule import Confidence, Fix, Found, Severity, rule
         ),
     ),
 )
-def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
+def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found | RuledOut]:
     """The GPU's memory has errors that ECC cannot correct, or rows that wait to be remapped."""
     for gpu in gpus.gpus if gpus else ():
         said = [f"{gpu.ecc_uncorrected} uncorrectable ECC errors"] if gpu.ecc_uncorrected else []
@@ -40,10 +40,15 @@ def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
                 evidence=(gpu.quote,),
                 confidence=Confidence.CERTAIN if gpu.remap_failed or gpu.ecc_uncorrected else Confidence.LIKELY,
             )
-    xids = logs.find(kernel.XID_MEMORY)
+    logged = logs.find(kernel.XID_MEMORY)
+    marked = [h for h in logs.find(kernel.XID_REMAP) if h.groups["code"] == "63"]
+    xids, recorded = ([h for h in some if not _reset_since(h, gpus)] for some in (logged, marked))
     hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED, system.REMAP_PENDING))
-    recorded = tuple(h for h in logs.find(kernel.XID_REMAP) if h.groups["code"] == "63")
     if not hits and not recorded:
+        if old := (*logged, *marked):
+            yield RuledOut(
+                "the GPU was reset since: it counts no error, and no row waits to be remapped", quotes(old, 1)
+            )
         return
     named = xids[0] if xids else recorded[0] if recorded else None
     bus = named.groups.get("bus", "") if named else ""
@@ -56,3 +61,13 @@ def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
         confidence=Confidence.CERTAIN if hits else Confidence.POSSIBLE,
         severity=None if hits else Severity.WARNING,
     )
+
+
+def _reset_since(hit: Hit, gpus: Gpus | None) -> bool:
+    """Return whether the GPU of an Xid counts no error any more: what it counts, a reset alone takes back."""
+    bus = hit.groups.get("bus", "").lower()
+    return any(bus and bus in gpu.bus_id.lower() and _clean(gpu) for gpu in (gpus.gpus if gpus else ()))
+
+
+def _clean(gpu: Gpu) -> bool:
+    return gpu.ecc_uncorrected == 0 and gpu.remap_pending is False and gpu.remap_failed is False

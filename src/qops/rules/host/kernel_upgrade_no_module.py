@@ -16,7 +16,8 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         Fix(
             "install the headers of the running kernel and build the module for it, or install the prebuilt package",
             commands=("uname -r", "dkms status", 'ls "/lib/modules/$(uname -r)/build"'),
-            needs_reboot=True,
+            variable="nvidia_driver_version",
+            tag="nvidia_driver",
         ),
         Fix("boot the former kernel, for which a module is there", kind="workaround", needs_reboot=True),
     ),

@@ -22,7 +22,7 @@ _HELP = (
     nvidia-smi --query-compute-apps=FIELD,... --format=csv
     nvidia-smi topo -m | topo -p2p r|w|n|a|p | nvlink -s
     nvidia-smi dmon | pmon [-s GROUPS] [-c COUNT] [-d SEC] [-i ID]
-    nvidia-smi -pm 0|1 | -pl WATTS | -lgc MIN,MAX | -rgc [-i ID]
+    nvidia-smi -pm 0|1 | -pl WATTS | -lgc MIN,MAX | -rgc | -r [-i ID]
 """
 )
 # Not found quoted for every form; the lost-GPU line and these two are as owners quote them.
@@ -45,6 +45,7 @@ _LONG = {
     "--power-limit": "-pl",
     "--lock-gpu-clocks": "-lgc",
     "--reset-gpu-clocks": "-rgc",
+    "--gpu-reset": "-r",
     "--filename": "-f",
     "--select": "-s",
     "--delay": "-d",
@@ -55,7 +56,7 @@ _LONG = {
 }
 _VALUED = ("-i", "-d", "-l", "-lms", "-c", "-pm", "-pl", "-lgc", "-f", "-s", "-o", "-p2p", "--mode")
 _QUERIES = ("--query-gpu", "--query-compute-apps", "--query-supported-clocks", "--format")
-_FLAGS = ("-L", "-q", "-x", "-rgc", "-h", "-m", "-mp", "--status", "-B", "--version")
+_FLAGS = ("-L", "-q", "-x", "-rgc", "-r", "-h", "-m", "-mp", "--status", "-B", "--version")
 
 
 class UsageError(Exception):
@@ -164,6 +165,8 @@ def _set(shot: Snapshot, options: dict[str, str]) -> tuple[str, int] | None:
         return setters.limit(shot, gpus, options["-pl"])
     if "-lgc" in options:
         return setters.lock(shot, gpus, options["-lgc"])
+    if "-r" in options:
+        return setters.reset(shot, gpus)
     return setters.unlock(shot, gpus) if "-rgc" in options else None
 
 

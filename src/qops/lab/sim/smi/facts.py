@@ -172,12 +172,13 @@ def _errors(shot: Snapshot, gpu: Gpu) -> dict[str, str]:
     if bad:
         errors = str(shot.faults.value(faults.ECC, "uncorrectable", 1))
         remapped = int(shot.faults.value(faults.ECC, "remapped", 2))
+        reset = bool(shot.faults.value(faults.ECC, "reset", False))
         facts.update(
-            ecc_v_dram_uncorrectable=errors,
+            ecc_v_dram_uncorrectable="0" if reset else errors,
             ecc_a_dram_uncorrectable=errors,
             remap_uncorrectable_error=str(remapped),
-            remap_pending="Yes",
-            recovery="Reset",
+            remap_pending="No" if reset else "Yes",
+            recovery="None" if reset else "Reset",
             remap_max=f"{(board.rows or remapped) - remapped} bank(s)",
             remap_high=f"{remapped} bank(s)",
         )

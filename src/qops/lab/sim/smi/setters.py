@@ -1,4 +1,4 @@
-"""The settings that nvidia-smi changes: persistence mode, power limit, locked clocks.
+"""What nvidia-smi changes: persistence mode, power limit, locked clocks, and a GPU that it resets.
 
 Texts and statuses are nvidia-smi's as owners quote them. Where a text could not be found quoted, the
 comment beside it says so.
@@ -6,7 +6,7 @@ comment beside it says so.
 
 from __future__ import annotations
 
-from .. import clock, store
+from .. import clock, faults, kmod, store
 from ..hardware import Gpu
 from ..load import power_limit
 from ..privilege import is_root
@@ -23,6 +23,7 @@ _NO_PERSISTENCE = (
 # NVML_ERROR_INVALID_ARGUMENT; nvidia-smi returns NVML's numbers.
 INVALID = 2
 NO_PERMISSION = 4
+IN_USE = 19
 
 
 def _persistence_note(shot: Snapshot, gpus: tuple[Gpu, ...]) -> str:
@@ -116,3 +117,21 @@ def unlock(shot: Snapshot, gpus: tuple[Gpu, ...]) -> tuple[str, int]:
             return text + _EARLY, NO_PERMISSION
         store.set_state("locked_clocks", str(gpu.index), None)
     return _DONE, 0
+
+
+def reset(shot: Snapshot, gpus: tuple[Gpu, ...]) -> tuple[str, int]:
+    """Do `-r`. It forgets what the driver keeps for the GPU, and is refused while somebody has the GPU open."""
+    text = ""
+    for gpu in gpus:
+        at = gpu.slot.address.smi
+        if not is_root():
+            return text + f"GPU {at} could not be reset: Insufficient Permissions\n" + _EARLY, NO_PERMISSION
+        if any(one.gpu == gpu.index for one in shot.processes):
+            # Not found quoted in full.
+            text += f"GPU {at} is currently in use by one or more other processes.\n"
+            return text + _EARLY, IN_USE
+        for section in kmod.VOLATILE:
+            store.set_state(section, str(gpu.index), None)
+        faults.reset(gpu.index)
+        text += f"GPU {at} was successfully reset.\n"
+    return text + _DONE, 0
