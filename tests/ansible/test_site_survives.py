@@ -172,6 +172,5 @@ def test_a_run_that_is_broken_off_is_completed_by_the_next(site: Site, number: i
     assert re.search(rf"\b{driver}\.", module), f"{what}: {module}"
     status, output = site.run(driver)
     assert (status, re.findall(r"changed=(\d+)", output)) == (0, ["0"]), f"{what}\n{output[-6000:]}"
-    print(
-        json.dumps({"seed": SEED, "fault": kind, "after": round(delay, 1), "to": driver, "status": process.returncode})
-    )  # noqa: T201
+    told = {"seed": SEED, "fault": kind, "after": round(delay, 1), "to": driver, "status": process.returncode}
+    print(json.dumps(told))  # noqa: T201
