@@ -44,7 +44,7 @@ def judged_on(
         data = next((text.data for text in found.texts if text.data), b"")
         if found.gaps or not data:
             told = found.gaps[0].reason if found.gaps else lost or "it answered nothing"
-            return Judged(fleet.unseen(found.host, rules, Verdict.UNDETERMINED, f"{folder}: {told}"))
+            return Judged(fleet.unseen(found.host, rules, Verdict.UNDETERMINED, told))
         try:
             read = contents.read(far_folder.Sent(folder, data))
         except EvidenceError as error:

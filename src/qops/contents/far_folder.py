@@ -16,7 +16,8 @@ _END = b"end\n"
 # For each file a line "KIND SIZE TAKEN NAME" and then TAKEN bytes: documents whole, of weights the header, of others
 # nothing. The reader judges both; here only the bytes are bounded, so that a hostile file costs no more than any other.
 # The first argument is the folder, the others are the reader's limits: bytes of a document, and of a header.
-_SCRIPT = r"""cd -- "$1" || exit
+_SCRIPT = r"""[ -d "$1" ] || { echo "$1 is no folder there" >&2; exit 2; }
+cd -- "$1" || exit
 put() {
   case $f in *"
 "* | */*) return ;; esac

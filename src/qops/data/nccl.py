@@ -41,6 +41,9 @@ GRAPH_NET_FIX = (
 # (read out of both). On RTX 5090 collectives failed with 2.25.1 and worked with 2.26.2 (NVIDIA/nccl-tests 287, 291).
 FIRST_TOOLKIT = {9: (11, 8), 10: (12, 8), 12: (12, 8)}
 FIRST_RELEASE = {10: (2, 26, 2), 12: (2, 26, 2)}
+# All-reduces of 512 KiB and more between two RTX PRO 6000 end in an illegal access with 2.26.2, and do not with 2.31.2
+# (NVIDIA/nccl#2418). Major compute capability to major and minor release.
+ILLEGAL_ACCESS = {12: (2, 26)}
 
 
 class EngineDefault(Struct, frozen=True):

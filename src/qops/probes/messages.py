@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from qops.data.messages import ALL
+from qops.data.messages.process import ERROR_LINE
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
@@ -76,7 +77,8 @@ def parse(texts: Sequence[Text]) -> Logs:
                 if match is None:
                     continue
                 tried[index, message.id] = most
-                known.add(index)
+                if message.id != ERROR_LINE.id:
+                    known.add(index)
                 counts[message.id] += 1
                 kept[message.id] += 1
                 if kept[message.id] <= KEPT:

@@ -130,6 +130,8 @@ def test_words_of_other_programs(text: str, cause: str) -> None:
             "NotImplementedError: FlashInfer backend currently does not support attention sinks, please use trtllm\n",
             "backend-unsupported-on-arch",
         ),
+        ("ptxas error : Feature '.tile::scatter4' not supported on .target 'sm_121a'\n", "backend-unsupported-on-arch"),
+        ("ptxas: Instruction 'tcgen05.fence' not supported on .target 'sm_120f'\n", "backend-unsupported-on-arch"),
         ("RuntimeError: FlashMLA decode only supports SM90a architecture\n", "backend-unsupported-on-arch"),
         (
             "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"

@@ -1,3 +1,4 @@
+import pytest
 from judging import diagnose, outcomes
 
 from qops.report import Verdict
@@ -25,3 +26,32 @@ def test_look_alike_none_found() -> None:
 
 def test_nothing_seen_gives_no_finding() -> None:
     assert not outcomes(gpus_answer, {})
+
+
+LISTED = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aa)\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ImportError: /x/_C.abi3.so: undefined symbol: _ZN3c104\n",
+        "n:1:1 [0] misc/new.cc:12 NCCL WARN something that is new failed with error 5\n",
+        "ERROR 12-01 10:00:00 [core.py:700] EngineCore hit something that is new\n",
+        "(Worker pid=7) ERROR 12-01 [worker.py:9] odd.module.NewException: what\n",
+        "[   71.1] BUG: unable to handle page fault for address: ffff9f\n",
+    ],
+)
+def test_an_error_that_nobody_knows_is_not_outweighed(line: str) -> None:
+    assert diagnose({"smi.txt": LISTED, "engine.log": line}).verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "h:1:2 [0] ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use\n",
+        "        Correctable Error                 : 0\n",
+        "INFO 12-01 [api.py:3] --log-level=ERROR is set, errors are counted\n",
+    ],
+)
+def test_what_is_known_or_no_error_leaves_it(line: str) -> None:
+    assert diagnose({"smi.txt": LISTED, "engine.log": line}).verdict is Verdict.HEALTHY

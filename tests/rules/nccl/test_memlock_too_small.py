@@ -1,6 +1,7 @@
 import pytest
-from judging import causes, outcomes
+from judging import causes, diagnose, outcomes
 
+from qops.report import Verdict
 from qops.rule import Confidence, Found, RuledOut
 from qops.rules.nccl.memlock_too_small import memlock_too_small as rule
 
@@ -54,3 +55,23 @@ def test_nothing_seen_is_unknown() -> None:
 def test_the_plug_in_for_libfabric_says_it_too() -> None:
     line = "ip-1:5:9 [0] NCCL WARN NET/OFI Unable to register memory (type = 2) for device 1. RC: -12, Error: Cannot allocate memory\n"
     assert causes({"job.log": line})[:1] == ["memlock-too-small"]
+
+
+MEMINFO = (
+    "MemTotal:       127535932 kB\nMemFree:          812344 kB\nMemAvailable:   61234567 kB\nCached:   58234567 kB\n"
+)
+GB10 = "GPU 0: NVIDIA GB10 (UUID: GPU-1)\n"
+
+
+def test_a_registration_that_failed_is_never_healthy() -> None:
+    report = diagnose({"job.log": VERBS, "limits.txt": LIMITS.format("unlimited"), "smi.txt": GB10})
+    assert report.verdict is Verdict.UNDETERMINED
+    assert report.findings[0].cause == "ib-completion-error"
+
+
+def test_without_a_limit_it_is_the_shared_memory_of_a_gb10_that_is_full() -> None:
+    files = {"job.log": VERBS, "smi.txt": GB10, "mem.txt": MEMINFO}
+    assert causes({**files, "limits.txt": LIMITS.format("unlimited")}) == ["gb10-unified-memory-oom"]
+    assert causes({**files, "limits.txt": LIMITS.format(65536)}) == ["memlock-too-small"]
+    enough = MEMINFO.replace("812344", "61234567")
+    assert causes({**files, "mem.txt": enough, "limits.txt": LIMITS.format("unlimited")}) == []

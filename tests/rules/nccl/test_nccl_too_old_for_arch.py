@@ -48,3 +48,13 @@ def test_nccl_tests_names_the_board() -> None:
     )
     assert causes({"job.log": log})[:1] == ["nccl-too-old-for-arch"]
     assert "nccl-too-old-for-arch" not in causes({"job.log": log.replace("5080", "4080")})
+
+
+def test_a_release_that_is_known_for_illegal_accesses_on_these_boards() -> None:
+    line = OLD.replace("cuda12.2", "cuda12.8")
+    boards = gpu_list("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")
+    assert causes({"job.log": line + FAILED, "gpus.csv": boards})[:1] == ["nccl-too-old-for-arch"]
+    later = line.replace("2.26.2", "2.31.2")
+    assert causes({"job.log": later + FAILED, "gpus.csv": boards})[:1] == ["kernel-bug-illegal-access"]
+    elsewhere = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+    assert "nccl-too-old-for-arch" not in causes({"job.log": line + elsewhere, "gpus.csv": boards})

@@ -7,7 +7,7 @@ KV_TOO_SMALL = Message(
     r"max seq len \((?P<wanted>\d+)\).{0,60}?KV cache is\s+needed|"
     r"is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|"
-    r"Not enough memory\. Please try to increase --mem-fraction-static|"
+    r"Not enough memory\W{1,2}Please try to increase --mem-fraction-static|"
     r"Max(?:imum)? model length is \d+.{0,80}larger than the KV cache|"
     r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d*.{0,40}(?:too small|smaller than)|"
     r"estimated maximum model length is (?P<fits>\d+)",

@@ -20,3 +20,12 @@ SOFT_LOCKUP = Message(
     ("soft lockup", "detected stall", "detected expedited stall", "self-detected stall"),
     "Linux kernel/watchdog.c, kernel/rcu/tree_stall.h",
 )
+
+# Not a message of its own (modprobe has some, and calls FATAL what a host can do without): what it is in a line in which no other is known keeps a host from being called healthy.
+ERROR_LINE = Message(
+    "process-error-line",
+    r"(?-i:NCCL WARN |^(?:.{0,120}[\s\])])?(?:[a-zA-Z_]\w{0,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?::|$)"
+    r"|(?<![\w=-])(?<!modprobe: )(?:ERROR|FATAL|CRITICAL)(?=[ :\]])|\bBUG: )",
+    ("NCCL WARN", "Error", "Exception", "FATAL", "CRITICAL", "BUG: "),
+    "levels of Python's logging, of glog and NCCL; the last line of a Python traceback; Linux lib/bug.c",
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import system
+from qops.data.messages import process, system
 from qops.evidence.engine import EngineLogs
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
@@ -16,6 +16,8 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None
     """The GPUs answer nvidia-smi, and none is in a state of error."""
     if engines and not any(e.ready for e in engines.logs):
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
+    if logs and _unexplained(logs):
+        return  # idle GPUs do not outweigh an error of which nobody knows what it means
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
@@ -36,6 +38,15 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None
             evidence=quotes(hits, 1),
             confidence=Confidence.CERTAIN,
         )
+
+
+def _unexplained(logs: Logs) -> bool:
+    """Return whether a line calls itself an error and holds no message that is known."""
+    errors = logs.find(process.ERROR_LINE)
+    if not errors:
+        return False
+    known = {(h.quote.source, h.quote.line) for h in logs.hits if h.id != process.ERROR_LINE.id}
+    return any((h.quote.source, h.quote.line) not in known for h in errors)
 
 
 def _spins(gpu: Gpu) -> bool:

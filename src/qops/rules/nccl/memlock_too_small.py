@@ -17,6 +17,7 @@ ENOUGH = 1 << 30  # bytes; NCCL registers buffers of some hundred MiB for each p
     "memlock-too-small",
     explains=(
         "nccl-error",
+        "ib-completion-error",
         "job-failed",
         "peer-closed-connection",
         "engine-core-failed",
@@ -46,7 +47,7 @@ def memlock_too_small(
         return
     if not verbs:
         return
-    small, large = _limits(limits, containers)
+    small, large = known(limits, containers)
     if large and not small:
         yield RuledOut(
             "locked memory is not limited where it was read; without a limit it is memory that cannot be pinned "
@@ -63,7 +64,7 @@ def memlock_too_small(
     )
 
 
-def _limits(
+def known(
     limits: AllLimits | None, containers: Containers | None
 ) -> tuple[tuple[tuple[int, Quote], ...], tuple[Quote, ...]]:
     """Return the limits that are too small, and those that are large enough."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from qops.data import nccl as facts
-from qops.data.messages import launch
+from qops.data.messages import cuda, launch
 from qops.data.messages import nccl as messages
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus
@@ -75,6 +75,16 @@ def nccl_too_old_for_arch(
         return
     needs = major(board)
     old_build = built is not None and built < facts.FIRST_TOOLKIT[needs]
+    illegal = logs.find(cuda.ILLEGAL_ACCESS) if version[:2] == facts.ILLEGAL_ACCESS.get(needs) else ()
+    if illegal and not old_build and logs.find(messages.CUDA_FAILURE, messages.UNHANDLED):
+        yield Found(
+            "NCCL",
+            f"a kernel of NCCL {facts.written(version)} touched memory that is not its own, as that release is known "
+            f"to on {board.name or 'this GPU'}",
+            (quote, *quotes(illegal, 1), board.quote),
+            Confidence.POSSIBLE,
+        )
+        return
     if not old_build and version >= facts.FIRST_RELEASE[needs]:
         return
     name = f"NCCL {facts.written(version)}" + (f" built with CUDA {built[0]}.{built[1]}" if built else "")

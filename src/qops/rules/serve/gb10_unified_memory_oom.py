@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import engine
+from qops.data.messages import engine, rdma
+from qops.evidence.container import Containers
 from qops.evidence.gpu import Gpus
-from qops.evidence.kernel import KernelLog, Memory
+from qops.evidence.kernel import AllLimits, KernelLog, Memory
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
+from qops.rules.nccl.memlock_too_small import known
 
 # CUDA reports 119 to 122 GiB as the whole memory of a GB10; no board with memory of its own comes near.
 UNIFIED_GIB = (115.0, 127.0)
@@ -16,7 +18,14 @@ HIGH_FRACTION = 0.8  # of a pool that the operating system lives in too (vendor 
 @rule(
     "SRV005",
     "gb10-unified-memory-oom",
-    explains=("host-oom-killer", "engine-core-failed", "cuda-error", "peer-closed-connection", "xid-event"),
+    explains=(
+        "host-oom-killer",
+        "engine-core-failed",
+        "cuda-error",
+        "peer-closed-connection",
+        "xid-event",
+        "ib-completion-error",
+    ),
     fix=(
         Fix(
             "give the KV cache a size in bytes instead of a fraction (`--kv-cache-memory-bytes`), or lower "
@@ -30,7 +39,12 @@ HIGH_FRACTION = 0.8  # of a pool that the operating system lives in too (vendor 
     ),
 )
 def gb10_unified_memory_oom(
-    logs: Logs, kernel: KernelLog | None, gpus: Gpus | None, memory: Memory | None
+    logs: Logs,
+    kernel: KernelLog | None,
+    gpus: Gpus | None,
+    memory: Memory | None,
+    limits: AllLimits | None,
+    containers: Containers | None,
 ) -> Iterator[Found | RuledOut]:
     """Unified memory is eaten by page cache, shared memory or a leak."""
     board = logs.find(engine.UNIFIED_BOARD)
@@ -55,6 +69,14 @@ def gb10_unified_memory_oom(
     elif unified and _cache_fills(memory) and logs.find(engine.CUDA_OOM) and memory:
         text = "CUDA got no memory while the page cache holds most of the memory that CPU and GPU share"
         yield Found("host", text, (*quotes(logs.find(engine.CUDA_OOM), 2), memory.quote), Confidence.LIKELY)
+    elif unified and memory and _full(memory) and (pinned := logs.find(rdma.MEMLOCK_VERBS)):
+        small, _ = known(limits, containers)
+        if small:
+            yield RuledOut("the limit of locked memory is too small, which is enough of a reason", (small[0][1],))
+            return
+        # Page cache in blocks of the contiguous memory allocator cannot be pinned (traced in MiaAI-Lab#259).
+        text = "memory could not be pinned for RDMA while hardly any is free of what CPU, GPU and page cache share"
+        yield Found("host", text, (*quotes(pinned, 1), memory.quote), Confidence.LIKELY)
     elif unified and logs.find(engine.CUDA_OOM) and (asked := logs.find(engine.MEM_GET_INFO)):
         text = "CUDA had no memory left to answer how much is free: the memory that CPU and GPU share is full"
         yield Found("host", text, (*quotes(asked, 1), *quotes(logs.find(engine.CUDA_OOM), 1)), Confidence.LIKELY)
@@ -70,6 +92,10 @@ def _gib(figure: str) -> float:
         return float(figure)
     except ValueError:
         return 0.0
+
+
+def _full(memory: Memory) -> bool:
+    return memory.free is not None and memory.free < memory.total // 20
 
 
 def _cache_fills(memory: Memory | None) -> bool:
