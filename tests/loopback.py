@@ -39,7 +39,7 @@ class Sshd:
     def __init__(self, folder: Path, *lines: str, within: Sequence[str] = ()) -> None:
         assert SSHD is not None
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port, self.within = folder, free_port(), within
         shown = key_pair(folder / "host_key")
         (folder / "authorized").write_text(key_pair(folder / "key"))
         self.known_hosts = folder / "known_hosts"
@@ -80,7 +80,7 @@ class Sshd:
         )
 
     def stop(self) -> None:
-        self.process.terminate()
+        self.process.kill() if self.within else self.process.terminate()  # unshare ignores the milder signal
         self.process.wait(10)
 
 

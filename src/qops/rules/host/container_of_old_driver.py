@@ -16,7 +16,6 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
             "describe the GPUs anew, then make the container again: one that podman made keeps the files that it was "
             "made with",
             commands=("nvidia-ctk cdi list", "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
-            tag="container_toolkit",
         ),
     ),
 )
