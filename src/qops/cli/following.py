@@ -41,7 +41,7 @@ def where(hosts: Sequence[Host], inventory: str | None) -> Where:
 
     reached = Ssh(hosts[0])
     reached.open()
-    return Where(reached, here, inventory or "")
+    return Where(reached, here, inventory or "", reached.renew)
 
 
 def incident(output: str | None, page: str, host: str, values: Mapping[str, str]) -> tuple[Incident, bool]:

@@ -29,11 +29,15 @@ Say = Callable[[int, Step, str, Done | None], None]
 
 
 class Where(Struct, frozen=True):
-    """The machine that is looked at, and this one, from which it is managed. `inventory` is "" when they are one."""
+    """The machine that is looked at, and this one, from which it is managed. `inventory` is "" when they are one.
+
+    `renew` connects anew to the first, which a playbook may have rebooted.
+    """
 
     host: Transport
     here: Transport
     inventory: str = ""
+    renew: Callable[[], None] = lambda: None
 
 
 class InterruptedWalkError(Exception):
@@ -111,3 +115,5 @@ def _run(transport: Transport, step: Step, script: str, where: Where, incident: 
         incident.end(None)
         raise told[0]
     incident.end(told[0])
+    if step.here and step.changes:
+        where.renew()

@@ -105,6 +105,12 @@ class Ssh:
             self.lost = f"the connection to {self.name} was lost"
         return not frames.refused
 
+    def renew(self) -> None:
+        """End the connection, so that the next question makes a new one: after what may have rebooted the host."""
+        with self._opening:
+            self._close()
+            self._far, self._refused, self.lost = None, None, ""
+
     def stop(self) -> None:
         """End every command that still runs, and the connection."""
         self._stopped = True

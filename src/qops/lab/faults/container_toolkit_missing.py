@@ -24,7 +24,8 @@ FAULT = Fault(
     ),
     mend=(
         f"docker rm -f {_NAME} >/dev/null 2>&1; docker rmi {_IMAGE} >/dev/null 2>&1; true",
-        f'for file in {_FILES}; do [ ! -e "{_ASIDE}$file" ] || '
+        # What somebody has put there since, such as the role, stays.
+        f'for file in {_FILES}; do [ ! -e "{_ASIDE}$file" ] || [ -e "$file" ] || '
         f'{{ mkdir -p "${{file%/*}}" && mv "{_ASIDE}$file" "$file"; }} || exit 1; done',
         f"rm -rf {_ASIDE}",
         "! systemctl is-active --quiet docker.service || systemctl restart docker.service",
