@@ -41,13 +41,14 @@ class Sshd:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.port, self.within = folder, free_port(), within
         shown = key_pair(folder / "host_key")
-        (folder / "authorized").write_text(key_pair(folder / "key"))
+        # Not the user's own home: what starts its shells may take its time, or wait for a lock that a killed one left.
+        (folder / "authorized").write_text(f'environment="HOME={folder}" {key_pair(folder / "key")}')
         self.known_hosts = folder / "known_hosts"
         self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {' '.join(shown.split()[:2])}\n")
         settings = (
             f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {folder / 'host_key'}", "PidFile none",
             f"AuthorizedKeysFile {folder / 'authorized'}", "StrictModes no", "UsePAM no",
-            "PasswordAuthentication no", "KbdInteractiveAuthentication no", *lines,
+            "PermitUserEnvironment HOME", "PasswordAuthentication no", "KbdInteractiveAuthentication no", *lines,
         )  # fmt: skip
         (folder / "sshd_config").write_text("\n".join(settings) + "\n")
         if os.geteuid() == 0:
