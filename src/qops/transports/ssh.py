@@ -1,4 +1,4 @@
-"""Asking another host by SSH, on one connection. Nothing is installed there. No other module imports fabric."""
+"""Asking another host by SSH, on one connection. Nothing is installed there."""
 
 import contextlib
 import logging
@@ -10,22 +10,22 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import fabric
 import paramiko  # type: ignore[import-untyped]
-from paramiko.hostkeys import HostKeyEntry, InvalidHostKey  # type: ignore[import-untyped]
 
 from qops.errors import TransportError
 from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
-from qops.transports import batch, known_hosts
+from qops.transports import batch
 from qops.transports.base import Completed, clean
 from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
-from qops.transports.ssh_errors import OnlyKnown, Place, explained, ungreeted
+from qops.transports.ssh_chain import chain, key_files
+from qops.transports.ssh_errors import Place, explained, ungreeted
 from qops.transports.streams import OUTPUT, Streams, received
 
 CONNECT = 10.0  # seconds for each of: connection, greeting, login, first answer
 CHANNELS = 8  # at once; sshd's MaxSessions is 10, and a session counts until what it ran has ended
+TRIES = 3  # of a question that no shell began to run: sshd sometimes ends a session as it opens it
 LINGER = 0.2  # seconds that are waited for output after the command itself has ended
 _TICK = 0.05  # seconds between two looks at whether a command whose output stays open has ended
 
@@ -119,14 +119,14 @@ class Ssh:
     def _connect(self) -> None:
         host = self._host
         try:
-            self._links = _chain(host)
+            self._links = chain(host, CONNECT)
         except Exception as error:  # an ssh_config that cannot be read raises whatever its parser meets
             raise TransportError(f"{host.name}: ssh_config: {clean(str(error))}", "ssh -G HOST reads it too") from None
         for link in self._links:
             try:
                 link.open()
             except Exception as error:  # paramiko also raises what a damaged greeting makes of its parser
-                keys, jump = _key_files(link, host), link is not self._links[-1]
+                keys, jump = key_files(link, host), link is not self._links[-1]
                 place = Place(host.name, link.host, link.port, link.user, host.key, keys, jump, CONNECT)
                 raise explained(error, place) from None
 
@@ -144,20 +144,31 @@ class Ssh:
         until = begun + timeout
         if not self._free.acquire(timeout=timeout):
             return Completed(b"", b"", None, timeout, "timeout")
+        try:
+            heard, done = self._try(script, begun, until)
+            for _ in range(TRIES - 1):
+                if heard.begun or done.failure != "failed" or not self._is_up():
+                    break
+                time.sleep(0.1)
+                heard, done = self._try(script, begun, until)
+            return done
+        finally:
+            self._free.release()
+
+    def _try(self, script: str, begun: float, until: float) -> tuple[Streams, Completed]:
         heard = Streams("")
         channel = None
         try:
             channel = self._channel(until)
             if channel is not None:
                 heard = self._begin(channel, script, until)
-                return self._hear(channel, heard, begun, until)
+                return heard, self._hear(channel, heard, begun, until)
         except (paramiko.SSHException, OSError, EOFError):
             pass  # what that means is told below
         finally:
             if channel is not None:
                 self._forget(channel)
-            self._free.release()
-        return self._gone(heard, begun, until)
+        return heard, self._gone(heard, begun, until)
 
     def _begin(self, channel: Any, script: str, until: float) -> Streams:
         """Have `script` run in `channel`; return its streams, where a password was needed from its first word on."""
@@ -252,53 +263,3 @@ class Ssh:
                 for pipe in (proxy.stdin, proxy.stdout, proxy.stderr):
                     pipe.close()
                 proxy.wait()
-
-
-def _chain(host: Host) -> tuple[Any, ...]:
-    """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last."""
-    told: dict[str, Any] = {"runtime_ssh_path": host.config} if host.config else {}
-    if host.config == "none":
-        told = {"ssh_config": paramiko.SSHConfig()}
-    settings = fabric.Config(lazy=True, **told)  # lazy: fabric's own files, which may be programs, are left alone
-    settings.load_ssh_config()
-    config = settings.base_ssh_config.lookup(host.address)
-    jump = host.jump or ("" if host.proxy_command else config.get("proxyjump", ""))
-    hops = (
-        [] if jump.lower() == "none" else [hop.strip().removeprefix("ssh://") for hop in jump.split(",") if hop.strip()]
-    )
-    command = host.proxy_command or ("" if host.jump else config.get("proxycommand", ""))
-    links: list[Any] = []
-    for hop in (*hops, ""):
-        link = fabric.Connection(
-            hop or host.address,
-            user=None if hop else host.user or None,
-            port=None if hop else host.port or None,
-            gateway=links[-1] if links else False,  # False: not even the one that fabric would find
-            config=settings,
-            connect_timeout=CONNECT,
-            connect_kwargs={
-                "banner_timeout": CONNECT,
-                "auth_timeout": CONNECT,
-                "channel_timeout": CONNECT,
-                "allow_agent": not host.only_key,
-                "look_for_keys": not host.only_key,
-                **({"key_filename": [host.key]} if host.key else {}),
-            },
-        )
-        if command and not hops:
-            for sign, word in (("%h", link.host), ("%p", str(link.port)), ("%r", link.user), ("%%", "%")):
-                command = command.replace(sign, word)
-            link.gateway = command
-        link.client.set_missing_host_key_policy(OnlyKnown)  # fabric's own policy is to trust everybody
-        name = known_hosts.name(link.host, link.port)
-        for line in reversed(known_hosts.lines(_key_files(link, host) or known_hosts.USUAL, name)):  # the first holds
-            with contextlib.suppress(paramiko.SSHException, InvalidHostKey):
-                if entry := HostKeyEntry.from_line(line):
-                    link.client.get_host_keys().add(name, entry.key.get_name(), entry.key)
-        links.append(link)
-    return tuple(links)
-
-
-def _key_files(link: Any, host: Host) -> tuple[str, ...]:
-    """Return the files of known hosts that the inventory or ssh_config names."""
-    return host.known_hosts or tuple(link.ssh_config.get("userknownhostsfile", "").split())
