@@ -15,7 +15,8 @@ from qops.transports.ssh_errors import OnlyKnown
 def chain(host: Host, seconds: float) -> tuple[Any, ...]:
     """Make fabric's connections, in the order in which they are to be opened: jump hosts first, the host last.
 
-    `seconds` are for each of: connection, greeting, login, channel. Raises whatever the parser of an ssh_config meets that cannot be read.
+    `seconds` are for each of: connection, greeting, login, channel. Raises whatever the parser of an ssh_config that
+    cannot be read meets.
     """
     told: dict[str, Any] = {"runtime_ssh_path": host.config} if host.config else {}
     if host.config == "none":
