@@ -253,8 +253,10 @@ def test_ctrl_c_at_any_moment_loses_no_host_that_has_answered(sshd: Sshd, tmp_pa
         assert [host["host"] for host in hosts] == names, told
         done = [host for host in hosts if not host["reason"].startswith("interrupted before")]
         assert all(host["coverage"]["judged"] for host in done), told
-        assert one.returncode == (INTERRUPTED if len(done) < len(names) else one.returncode), told
-        assert one.returncode in (INTERRUPTED, INCOMPLETE), told
+        if len(done) < len(names):
+            assert one.returncode == INTERRUPTED, told
+        else:  # the third when Python ends already
+            assert one.returncode in (INTERRUPTED, INCOMPLETE, -signal.SIGINT), told
         kept += len(done)
     assert kept, f"seed {seed}: every moment was before the first answer"
 
