@@ -183,6 +183,6 @@ def test_what_somebody_else_made_is_left_alone(tmp_path: Path, tiny_yaml: str):
         assert status == 2
         assert f"there is a network named {theirs} that this lab did not make" in err
         qops("down")
-        assert theirs in ours(listed("network", "ls", "--format", "{{.Name}}"))
+        assert theirs in listed("network", "ls", "--format", "{{.Name}}")
     finally:
         subprocess.run(["docker", "network", "rm", theirs], check=True, capture_output=True)
