@@ -4,6 +4,15 @@ import pytest
 from pcie_trees import OWN_ROOT, tree
 
 from qops.derive import fabric
+from qops.derive.fabric import MANAGER, manager_off
+from qops.evidence.driver_setup import DriverSetup
+from qops.evidence.gpu import Gpu, Gpus
+from qops.evidence.message import Logs
+from qops.evidence.pcie import PcieTree
+from qops.evidence.text import Quote
+from qops.rule import Found, RuledOut
+from qops.rules.cuda.fabric_manager_not_running import fabric_manager_not_running
+from qops.rules.cuda.fabric_state_in_progress import fabric_state_in_progress
 
 H200, B200 = ["NVIDIA H200"] * 8, ["NVIDIA B200"] * 8
 SWITCH = "0000:07:00.0 Bridge: NVIDIA Corporation GH100 [H100 NVSwitch] (rev a1)\n"
@@ -50,3 +59,37 @@ def test_a_bus_that_was_not_seen_is_not_guessed() -> None:
 def test_nvlsm_is_for_the_switches_of_b200() -> None:
     assert fabric.nvlink5(["NVIDIA B200"]) and fabric.nvlink5(["3D controller: NVIDIA Corporation Device 2901"])
     assert not fabric.nvlink5(["NVIDIA H200"]) and not fabric.nvlink5(["NVIDIA RTX PRO 6000 Blackwell"])
+
+
+def _quote(line: str) -> Quote:
+    return Quote("driver setup", 1, line)
+
+
+_WAITS = Gpus((Gpu(0, _quote("In Progress"), name="NVIDIA H200", fabric_state="In Progress"),))
+_OFF = DriverSetup(units={MANAGER: "absent"}, unit_quotes={MANAGER: _quote(f"unit {MANAGER}: absent")})
+_SWITCHES = tree(SWITCH + GPU)
+
+
+def test_a_manager_that_is_off_counts_where_gpus_wait_for_it_and_the_switches_are_this_hosts() -> None:
+    assert manager_off(_OFF, _WAITS, _SWITCHES)[0].text == f"unit {MANAGER}: absent"
+    runs = DriverSetup(units={MANAGER: "active"}, unit_quotes={MANAGER: _quote("active")})
+    complete = Gpus((Gpu(0, _quote("Completed"), name="NVIDIA H200", fabric_state="Completed"),))
+    for setup, gpus, switches in (
+        (runs, _WAITS, _SWITCHES),
+        (_OFF, complete, _SWITCHES),
+        (_OFF, _WAITS, tree(GPU)),  # a guest, whose host has the switches
+        (_OFF, _WAITS, None),
+        (None, _WAITS, _SWITCHES),
+        (_OFF, None, _SWITCHES),
+    ):
+        assert manager_off(setup, gpus, switches) == ()
+
+
+def test_it_is_the_cause_of_a_fabric_in_progress() -> None:
+    seen = {Logs: Logs(), Gpus: _WAITS, DriverSetup: _OFF, PcieTree: _SWITCHES}
+    (found,) = fabric_manager_not_running.judge(seen)
+    assert isinstance(found, Found)
+    (other,) = fabric_state_in_progress.judge(seen)
+    assert isinstance(other, RuledOut)
+    (alone,) = fabric_state_in_progress.judge({**seen, PcieTree: tree(GPU)})
+    assert isinstance(alone, Found)

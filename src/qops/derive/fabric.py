@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from qops.data.messages import cuda, system
 from qops.derive.cuda_compat import printed
 from qops.derive.derived import Derived
+from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
 from qops.evidence.text import Quote
 
+MANAGER = "nvidia-fabricmanager.service"
 NOT_READY = 802  # cudaErrorSystemNotReady, driver_types.h
 WHOLE = (1, 2, 4, 8, 16)  # GPUs of an NVSwitch baseboard, or of a part of one that a virtual machine gets
 STATUS_LINES = 6  # `systemctl status` prints the state within this many lines of the unit's name
@@ -56,6 +58,19 @@ def manager_down(logs: Logs) -> tuple[Quote, ...]:
         *quotes(logs.find(system.FABRIC_MANAGER_DOWN), 3),
         *_inactive(logs),
     )
+
+
+def manager_off(setup: DriverSetup | None, gpus: Gpus | None, tree: PcieTree | None) -> tuple[Quote, ...]:
+    """Return what says that this host's own manager does not run while GPUs wait for their fabric.
+
+    Nothing where a guest's host has the switches, or where that was not seen: then the manager is not this host's.
+    """
+    state = setup.units.get(MANAGER, "") if setup else ""
+    if setup is None or state in ("", "active", "activating") or not stuck(gpus):
+        return ()
+    if not switches(tree, [g.name for g in gpus.gpus] if gpus else []).value:
+        return ()
+    return (setup.unit_quotes[MANAGER], *(g.quote for g in stuck(gpus)[:1]))
 
 
 def _inactive(logs: Logs) -> Iterator[Quote]:

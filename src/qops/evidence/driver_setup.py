@@ -38,6 +38,7 @@ class DriverSetup(Struct, frozen=True):
     pins: tuple[AptPin, ...] = ()
     kept_from_upgrades: tuple[str, ...] | None = None  # unattended-upgrades' blacklist; None: it is not installed
     units: dict[str, str] = field(default_factory=dict)  # unit to "active", "inactive", "failed", "absent"
+    unit_quotes: dict[str, Quote] = field(default_factory=dict)
     stale_initramfs: tuple[str, ...] = ()  # older than what /etc/modprobe.d says
     unfinished: str = ""  # a change of the driver by qops that did not end
     quote: Quote | None = None

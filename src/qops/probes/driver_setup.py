@@ -106,6 +106,7 @@ def parse(texts: Sequence[Text]) -> DriverSetup | None:
 def _read(text: Text, start: int) -> DriverSetup:
     said: dict[str, list[str]] = {}
     units: dict[str, str] = {}
+    unit_quotes: dict[str, Quote] = {}
     options: list[ModuleOption] = []
     pins: list[AptPin] = []
     for index in range(start + 1, len(text.lines)):
@@ -114,6 +115,7 @@ def _read(text: Text, start: int) -> DriverSetup:
             said.setdefault(match[1], []).append(match[2])
         elif match := _UNIT.match(line):
             units[match[1]] = match[2]
+            unit_quotes[match[1]] = text.quote(index)
         elif match := _OPTION.match(line):
             options += _options(match[2], text.quote(index))
         elif match := _PIN.match(line):
@@ -141,6 +143,7 @@ def _read(text: Text, start: int) -> DriverSetup:
         pins=tuple(pins),
         kept_from_upgrades=tuple(said.get("not upgraded", [])) if "unattended-upgrades" in said else None,
         units=units,
+        unit_quotes=unit_quotes,
         stale_initramfs=tuple(said.get("stale initramfs", [])),
         unfinished=first("unfinished"),
         quote=text.quote(start),

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 
 from qops.data.messages import system
-from qops.derive.fabric import in_progress, manager_down, missing_gpu, not_ready
+from qops.derive.fabric import in_progress, manager_down, manager_off, missing_gpu, not_ready, stuck
+from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
+from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
@@ -26,13 +28,17 @@ CARD = re.compile(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A
     ),
 )
 def fabric_manager_not_running(
-    logs: Logs, results: CudaResults | None, gpus: Gpus | None
+    logs: Logs,
+    results: CudaResults | None,
+    gpus: Gpus | None,
+    setup: DriverSetup | None,
+    tree: PcieTree | None,
 ) -> Iterator[Found | RuledOut]:
     """An NVSwitch machine has no running fabric manager of the driver's version."""
-    refused, down = not_ready(logs, results), manager_down(logs)
+    refused, down = not_ready(logs, results), (*manager_down(logs), *manager_off(setup, gpus, tree))
     version = logs.first(system.FABRIC_MANAGER_VERSION)
     complete = quotes(logs.find(system.FABRIC_COMPLETED), 1) or tuple(
-        g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed"
+        g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed" and not stuck(gpus)
     )
     absent = quotes(logs.find(system.NO_SWITCH), 1)
     if down and complete and not refused and not version:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from qops.data.messages import system
-from qops.derive.fabric import in_progress, manager_down, missing_gpu, not_ready, stuck
+from qops.derive.fabric import in_progress, manager_down, manager_off, missing_gpu, not_ready, stuck
+from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
+from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
@@ -22,14 +24,20 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
         ),
     ),
 )
-def fabric_state_in_progress(logs: Logs, results: CudaResults | None, gpus: Gpus | None) -> Iterator[Found | RuledOut]:
+def fabric_state_in_progress(
+    logs: Logs,
+    results: CudaResults | None,
+    gpus: Gpus | None,
+    setup: DriverSetup | None,
+    tree: PcieTree | None,
+) -> Iterator[Found | RuledOut]:
     """The NVLink fabric never completes on some or all GPUs."""
     waiting, refused = in_progress(logs, gpus), not_ready(logs, results)
     count, short = missing_gpu(logs, gpus)
     up = quotes(logs.find(system.FABRIC_MANAGER_UP), 1)
     if not waiting and not (refused and (short or up)):
         return
-    down = manager_down(logs)
+    down = (*manager_down(logs), *manager_off(setup, gpus, tree))
     if down:
         yield RuledOut("the fabric manager does not run, so the fabric cannot complete", down[:1])
         return
