@@ -82,7 +82,9 @@ def test_killed_at_random_moments_it_leaves_one_state_or_the_other_and_says_whic
     assert _ended(tmp_path, "--apply", "--yes")[0] == 0
     whole = time.monotonic() - begun
     steps = set()
-    for number in range(KILLS):
+    for number in range(4 * KILLS):
+        if number >= KILLS and len(steps) > 1:  # on a busy machine a time says little about a step
+            break
         host.write_text("60")
         change.unlink(missing_ok=True)
         call = _call(tmp_path, "--apply", "--yes")

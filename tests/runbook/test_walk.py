@@ -88,12 +88,13 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 _KILLED = """
-import sys
+import signal, sys
 from pathlib import Path
 from qops.runbook import incident as incidents
 from qops.runbook.page import parse
 from qops.runbook.walking import Where, walk
 from qops.transports.local import Local
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
 here = Local()
 page = parse("page", "host", "## Mitigation\\n\\n```bash\\ntouch STARTED; sleep 60\\n```\\n".replace("STARTED", sys.argv[1]))
 walk(page, Where(here, here), incidents.start(Path(sys.argv[2]), "page", here.name, {}), lambda *a: "", lambda *a: None)
