@@ -24,6 +24,17 @@ def test_watches_of_files_have_a_limit_of_their_own() -> None:
     assert isinstance(outcome, RuledOut)
 
 
+def test_a_warning_that_it_could_happen_is_no_fault() -> None:
+    line = (
+        "(APIServer pid=7) WARNING 11-30 09:12:07 [system_utils.py:255] Found ulimit of 4096 and failed to automatically "
+        "increase with error current limit exceeds maximum limit. This can cause fd limit errors like "
+        "`OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n\n"
+    )
+    (outcome,) = outcomes(open_files_exhausted, {"job.log": line}) or ()
+    assert isinstance(outcome, RuledOut)
+    assert causes({"job.log": line}) == []
+
+
 def test_the_limit_of_the_whole_machine_is_another() -> None:
     assert causes({"job.log": "OSError: [Errno 23] Too many open files in system\n"}) == []
 

@@ -4,9 +4,11 @@ from qops.evidence.message import Message
 
 OPEN_FILES = Message(
     "system-open-files",
-    r"(?P<watch>.*(?:inotify|fsnotify|file ?watch).*)?too many open files(?! in system)",
+    # vLLM and SGLang warn at their start of what a low limit "can cause", and quote the error for it.
+    r"(?P<watch>.*(?:inotify|fsnotify|file ?watch).*)?(?P<warned>.*\b(?:can|could|may|might) (?:cause|lead to)\b.*)?"
+    r"too many open files(?! in system)",
     ("too many open files",),
-    "errno 24 as libc, Python, Go, Rust and NCCL print it",
+    "errno 24 as libc, Python, Go, Rust and NCCL print it; vllm/utils/system_utils.py, set_ulimit",
 )
 UVM_SPIN = Message(
     "kernel-uvm-spin",
