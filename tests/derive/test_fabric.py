@@ -4,7 +4,7 @@ import pytest
 from pcie_trees import OWN_ROOT, tree
 
 from qops.derive import fabric
-from qops.derive.fabric import MANAGER, manager_off
+from qops.derive.fabric import MANAGER, manager_down
 from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs
@@ -71,7 +71,7 @@ _SWITCHES = tree(SWITCH + GPU)
 
 
 def test_a_manager_that_is_off_counts_where_gpus_wait_for_it_and_the_switches_are_this_hosts() -> None:
-    assert manager_off(_OFF, _WAITS, _SWITCHES)[0].text == f"unit {MANAGER}: absent"
+    assert manager_down(Logs(), _WAITS, _OFF, _SWITCHES)[0].text == f"unit {MANAGER}: absent"
     runs = DriverSetup(units={MANAGER: "active"}, unit_quotes={MANAGER: _quote("active")})
     complete = Gpus((Gpu(0, _quote("Completed"), name="NVIDIA H200", fabric_state="Completed"),))
     for setup, gpus, switches in (
@@ -82,7 +82,7 @@ def test_a_manager_that_is_off_counts_where_gpus_wait_for_it_and_the_switches_ar
         (None, _WAITS, _SWITCHES),
         (_OFF, None, _SWITCHES),
     ):
-        assert manager_off(setup, gpus, switches) == ()
+        assert manager_down(Logs(), gpus, setup, switches) == ()
 
 
 def test_it_is_the_cause_of_a_fabric_in_progress() -> None:

@@ -51,17 +51,18 @@ def not_ready(logs: Logs, results: CudaResults | None) -> tuple[Quote, ...]:
     return (*quotes(logs.find(cuda.SYSTEM_NOT_READY), 3), *printed(results, NOT_READY))
 
 
-def manager_down(logs: Logs) -> tuple[Quote, ...]:
+def manager_down(logs: Logs, gpus: Gpus | None, setup: DriverSetup | None, tree: PcieTree | None) -> tuple[Quote, ...]:
     """Return what says that the fabric manager does not run, or cannot with this driver."""
     return (
         *quotes(logs.find(system.FABRIC_MANAGER_VERSION), 1),
         *quotes(logs.find(system.FABRIC_MANAGER_DOWN), 3),
         *_inactive(logs),
+        *_off(gpus, setup, tree),
     )
 
 
-def manager_off(setup: DriverSetup | None, gpus: Gpus | None, tree: PcieTree | None) -> tuple[Quote, ...]:
-    """Return what says that this host's own manager does not run while GPUs wait for their fabric.
+def _off(gpus: Gpus | None, setup: DriverSetup | None, tree: PcieTree | None) -> tuple[Quote, ...]:
+    """Return that this host's own manager does not run while GPUs wait for their fabric.
 
     Nothing where a guest's host has the switches, or where that was not seen: then the manager is not this host's.
     """

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from qops.data.messages import system
-from qops.derive.fabric import in_progress, manager_down, manager_off, missing_gpu, not_ready, stuck
+from qops.derive.fabric import in_progress, manager_down, missing_gpu, not_ready, stuck
 from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
@@ -35,7 +35,7 @@ def fabric_manager_not_running(
     tree: PcieTree | None,
 ) -> Iterator[Found | RuledOut]:
     """An NVSwitch machine has no running fabric manager of the driver's version."""
-    refused, down = not_ready(logs, results), (*manager_down(logs), *manager_off(setup, gpus, tree))
+    refused, down = not_ready(logs, results), manager_down(logs, gpus, setup, tree)
     version = logs.first(system.FABRIC_MANAGER_VERSION)
     complete = quotes(logs.find(system.FABRIC_COMPLETED), 1) or tuple(
         g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed" and not stuck(gpus)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import system
-from qops.derive.fabric import in_progress, manager_down, manager_off, missing_gpu, not_ready, stuck
+from qops.derive.fabric import in_progress, manager_down, missing_gpu, not_ready, stuck
 from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
@@ -37,7 +37,7 @@ def fabric_state_in_progress(
     up = quotes(logs.find(system.FABRIC_MANAGER_UP), 1)
     if not waiting and not (refused and (short or up)):
         return
-    down = (*manager_down(logs), *manager_off(setup, gpus, tree))
+    down = manager_down(logs, gpus, setup, tree)
     if down:
         yield RuledOut("the fabric manager does not run, so the fabric cannot complete", down[:1])
         return
