@@ -20,8 +20,7 @@ def proposed(rule: Rule, fix: Fix, inventory: str, host: str, *, quiet: bool) ->
     if rule.cause in ASKED:
         from qops import inventory as inventories
 
-        (found,) = inventories.hosts(inventory, host, also=(fix.variable,))[:1]
-        if found.variables.get(fix.variable):
+        if inventories.hosts(inventory, host, also=(fix.variable,))[0].variables.get(fix.variable):
             return None
         raise UsageError(f"{rule.cause} needs a value for {fix.variable}", f"--set VALUE: {ASKED[rule.cause]}")
     return _looked(rule, fix, inventory, host, quiet=quiet)
@@ -32,8 +31,6 @@ def _looked(rule: Rule, fix: Fix, inventory: str, host: str, *, quiet: bool) -> 
 
     made = BY_ROLE[fix.tag]
     kinds = making.kinds(made)
-    names = ["qops_hardware_class", *(f"{fix.tag}_{name}" for name in made.defaults), *made.also]
-
     default = made.defaults[fix.variable.removeprefix(f"{fix.tag}_")]
 
     def of(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> tuple[Proposal, ...]:
@@ -42,7 +39,7 @@ def _looked(rule: Rule, fix: Fix, inventory: str, host: str, *, quiet: bool) -> 
         return (propose(rule.cause, fix.tag, fix.variable, seen, variables),)
 
     known = [probe.once() for probe in probes.ALL if probe.makes in kinds]
-    found, errors, interrupted = each.make(known, of, inventory, host, also=names, quiet=quiet)
+    found, errors, interrupted = each.make(known, of, inventory, host, also=making.variables(made), quiet=quiet)
     if interrupted:
         raise KeyboardInterrupt
     if errors:

@@ -126,20 +126,9 @@ def _planned(
 
     kinds = {kind for made in chosen for kind in making.kinds(made)}
     known = [probe.once() for probe in probes.ALL if probe.makes in kinds]
-    names = ["qops_hardware_class", *(f"{made.role}_{name}" for made in chosen for name in made.defaults)]
-    names += [name for made in chosen for name in made.also]
+    names = [name for made in chosen for name in making.variables(made)]
 
     def plans_of(seen: Mapping[type, Any], variables: Mapping[str, Any]) -> "tuple[Planned, ...]":
-        said = str(variables.get("qops_hardware_class") or "")
-        return tuple(
-            making.plan(
-                made,
-                seen,
-                {n: variables[f"{made.role}_{n}"] for n in made.defaults if f"{made.role}_{n}" in variables}
-                | {name: variables[name] for name in made.also if name in variables},
-                said,
-            )
-            for made in chosen
-        )
+        return tuple(making.of_host(made, seen, variables) for made in chosen)
 
     return each.make(known, plans_of, inventory, pattern, also=names, quiet=quiet)

@@ -53,9 +53,8 @@ def plant(place: Place, container: Container, fault: Fault, say: Say) -> bool:
         )
     with locked(place, say) as lock:
         docker = Docker((lock,))
-        ranks = shared_job.hosts(docker, container)
-        if fault.shared and len(ranks) > 1 and not control.has_engine(docker, container):
-            fault = fault.shared
+        fault, ranks = _form(docker, container, fault)
+        if ranks:
             say(f"{container.host}: a job over {', '.join(one.host for one in ranks)} is started, a rank on each")
             shared_job.start(docker, ranks)
         if fault.engine:
@@ -79,17 +78,23 @@ def mend(place: Place, container: Container, causes: tuple[str, ...], say: Say) 
         recorded = _read(docker, container)
         known = {fault.cause: fault for fault in faults.ALL}
         wanted = tuple(cause for cause in recorded if not causes or cause in causes)
-        ranks = shared_job.hosts(docker, container)
         for cause in wanted:
             if cause in known:
-                fault = known[cause]
-                if fault.shared and len(ranks) > 1 and not control.has_engine(docker, container):
-                    fault = fault.shared
-                    shared_job.stop(docker, ranks)
+                fault, ranks = _form(docker, container, known[cause])
+                shared_job.stop(docker, ranks)
                 _run(docker, container, fault.mend, f"mending {cause}")
             recorded = {name: value for name, value in recorded.items() if name != cause}
             _write(docker, container, recorded, boot=cause in known and known[cause].after_boot)
         return wanted
+
+
+def _form(docker: Docker, container: Container, fault: Fault) -> tuple[Fault, tuple[Container, ...]]:
+    """Return the fault as it is on this host, and the hosts of the job that it is in, if it is in one."""
+    if fault.shared and not control.has_engine(docker, container):
+        ranks = shared_job.hosts(docker, container)
+        if len(ranks) > 1:
+            return fault.shared, ranks
+    return fault, ()
 
 
 def _require(docker: Docker, container: Container, fault: Fault) -> None:

@@ -9,10 +9,27 @@ from qops.evidence.pcie import PcieTree
 from qops.inventory.host import is_true
 from qops.plans.base import Plan, Planned, RolePlan, Seen
 
+CLASS = "qops_hardware_class"  # the variable in which an inventory says it
+
 
 def kinds(made: RolePlan) -> frozenset[type]:
     """Return the evidence that a plan is made from."""
     return frozenset({*made.kinds, Gpus, PcieTree} if made.needs_class else made.kinds)
+
+
+def variables(made: RolePlan) -> tuple[str, ...]:
+    """Return the inventory's variables from which a plan is made, by full name."""
+    return (CLASS, *(f"{made.role}_{name}" for name in made.defaults), *made.also)
+
+
+def of_host(made: RolePlan, seen: Seen, inventory: Mapping[str, Any]) -> Planned:
+    """Make a role's plan for a host from the inventory's variables by full name; others of them do not count.
+
+    UsageError for a variable that cannot be.
+    """
+    own = {name: inventory[full] for name in made.defaults if (full := f"{made.role}_{name}") in inventory}
+    also = {name: inventory[name] for name in made.also if name in inventory}
+    return plan(made, seen, own | also, str(inventory.get(CLASS) or ""))
 
 
 def plan(made: RolePlan, seen: Seen, variables: Mapping[str, Any], said: str = "") -> Planned:

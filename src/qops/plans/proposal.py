@@ -46,10 +46,7 @@ def propose(cause: str, role: str, variable: str, seen: Seen, variables: Mapping
     Raises UsageError where the role refuses it on this host, or it would change nothing.
     """
     wanted = PROPOSED[cause]
-    name = variable.removeprefix(f"{role}_")
-    own = {key.removeprefix(f"{role}_"): value for key, value in variables.items() if key.startswith(f"{role}_")}
-    said = str(variables.get("qops_hardware_class") or "")
-    planned = making.plan(BY_ROLE[role], seen, {**own, name: wanted.value}, said)
+    planned = making.of_host(BY_ROLE[role], seen, {**variables, variable: wanted.value})
     if planned.failed:
         raise UsageError(
             f"{variable}: {wanted.value} cannot be had on this host: {'; '.join(planned.failed)}", "--set another value"

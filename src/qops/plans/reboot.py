@@ -1,5 +1,7 @@
 """The plan of the role reboot: whether a host needs one, and whether it may have one now."""
 
+from collections.abc import Collection
+
 from qops.derive import reboot
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
@@ -14,7 +16,6 @@ from qops.evidence.pcie import PcieTree
 from qops.evidence.readiness import Standing
 from qops.inventory.host import is_true
 from qops.plans.base import Options, Plan, RolePlan, Seen
-from qops.rules import ALL as RULES
 
 
 def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan:
@@ -46,9 +47,17 @@ def make(seen: Seen, hardware: Derived[HardwareClass], options: Options) -> Plan
             # What must be there again: as the driver counts the GPUs, and as PCI does.
             "gpus": {"nvidia-smi": len(gpus.gpus) if gpus else 0, "PCI": len(tree.gpus) if tree else 0},
             # What the roles that were run here promise.
-            "rules": [one.code for one in RULES if one.fix and one.fix[0].tag in roles],
+            "rules": _promised(roles),
         },
     )
+
+
+def _promised(roles: Collection[str]) -> list[str]:
+    if not roles:
+        return []
+    from qops.rules import ALL  # a tenth of a second, which most plans need not take
+
+    return [one.code for one in ALL if one.fix and one.fix[0].tag in roles]
 
 
 def _setting(standing: Standing | None, why: tuple[str, ...], *, forced: bool) -> Setting:
