@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loopback import Sshd, free_port, key_pair, need_sshd, running
@@ -346,6 +347,24 @@ def test_many_questions_take_one_session_and_the_slow_ones_cost_no_answer(host: 
     heard = all_at_once(host, *slow, *(Put(n, ("echo", f"it's {n}"), 5) for n in range(4, 50)))
     assert [heard[n].failure for n in range(4)] == ["timeout"] * 4
     assert [heard[n].stdout.decode() for n in range(4, 50)] == [f"it's {n}\n" for n in range(4, 50)]
+
+
+def test_a_session_that_ends_as_it_is_opened_costs_no_answer(host: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, ended = host._channel, []
+
+    def ends_at_once(until: float) -> Any:
+        channel = opened(until)
+        if not ended:
+            channel.close()
+            ended.append(channel)
+        return channel
+
+    monkeypatch.setattr(host, "_channel", ends_at_once)
+    assert host.run(("echo", "here"), timeout=20).stdout == b"here\n"
+    assert len(ended) == 1
+    ended.clear()
+    assert all_at_once(host, Put(0, ("echo", "here"), 5))[0].stdout == b"here\n"
+    assert len(ended) == 1
 
 
 def test_a_long_answer_arrives_whole(host: Ssh) -> None:

@@ -7,7 +7,7 @@ import secrets
 import select
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import paramiko  # type: ignore[import-untyped]
@@ -15,8 +15,8 @@ import paramiko  # type: ignore[import-untyped]
 from qops.errors import TransportError
 from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
-from qops.transports import batch
 from qops.transports.base import Completed, clean
+from qops.transports.batch import Frames, Put, Take
 from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
 from qops.transports.ssh_chain import chain, key_files
@@ -76,17 +76,28 @@ class Ssh:
         """Read the first 64 MiB of a file, from under the host's QOPS_ROOT where that has it."""
         return outcome(self.run(reading(path, OUTPUT), timeout=timeout), OUTPUT)
 
-    def batch(self, puts: Sequence[batch.Put], *, seconds: float, take: batch.Take) -> bool:
+    def batch(self, puts: Sequence[Put], *, seconds: float, take: Take) -> bool:
         """Put all of `puts` in one round trip, where the host has timeout(1). See Batching."""
         if not self.open().limit.startswith("timeout"):
             return False
         until = time.monotonic() + seconds + CONNECT
-        frames = batch.Frames(puts, secrets.token_hex(8))
+        frames = Frames(puts, secrets.token_hex(8))
+        asked, reader = frames.asked(seconds)
+
+        def attempt() -> bool:
+            self._put(frames, asked, reader, until, take)
+            return frames.begun or frames.refused
+
+        self._repeated(attempt)
+        if not self._is_up() and not self._stopped:
+            self.lost = f"the connection to {self.name} was lost"
+        return not frames.refused
+
+    def _put(self, frames: Frames, asked: bytes, reader: str, until: float, take: Take) -> None:
         channel = None
         try:
             channel = self._channel(until)
             if channel is not None:
-                asked, reader = frames.asked(seconds)
                 data = bytes(self._begin(channel, reader, time.monotonic() + CONNECT).stdout)
                 channel.sendall(asked[:-1])
                 frames.sent = time.time()  # the host does not begin before it has the last byte
@@ -97,13 +108,10 @@ class Ssh:
                         take(number, at, done)
                     data = b""
         except (paramiko.SSHException, OSError, EOFError):
-            pass  # what has not come back is missing; whether the connection has gone is told below
+            pass  # what has not come back is missing; whether the connection has gone is told by the caller
         finally:
             if channel is not None:
                 self._forget(channel)
-        if not self._is_up() and not self._stopped:
-            self.lost = f"the connection to {self.name} was lost"
-        return not frames.refused
 
     def renew(self) -> None:
         """End the connection, so that the next question makes a new one: after what may have rebooted the host."""
@@ -144,16 +152,25 @@ class Ssh:
         until = begun + timeout
         if not self._free.acquire(timeout=timeout):
             return Completed(b"", b"", None, timeout, "timeout")
-        try:
+        done = Completed(b"", b"", None, 0.0, "failed")
+
+        def attempt() -> bool:
+            nonlocal done
             heard, done = self._try(script, begun, until)
-            for _ in range(TRIES - 1):
-                if heard.begun or done.failure != "failed" or not self._is_up():
-                    break
-                time.sleep(0.1)
-                heard, done = self._try(script, begun, until)
-            return done
+            return heard.begun or done.failure != "failed"
+
+        try:
+            self._repeated(attempt)
         finally:
             self._free.release()
+        return done
+
+    def _repeated(self, attempt: Callable[[], bool]) -> None:
+        """Make an attempt, and again while it says that no shell began and the connection is up: TRIES in all."""
+        for _ in range(TRIES):
+            if attempt() or not self._is_up():
+                return
+            time.sleep(0.1)
 
     def _try(self, script: str, begun: float, until: float) -> tuple[Streams, Completed]:
         heard = Streams("")
