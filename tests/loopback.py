@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,6 +32,20 @@ def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
+
+
+def relay(path: Path, *, after: float = 0.0) -> str:
+    """Write a program at `path` that passes a connection on, begun `after` seconds; return the ProxyCommand."""
+    path.write_text(
+        "import os, socket, sys, threading, time\n"
+        f"time.sleep({after})\n"
+        "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
+        "def up():\n"
+        "    while d := os.read(0, 65536): s.sendall(d)\n"
+        "threading.Thread(target=up, daemon=True).start()\n"
+        "while d := s.recv(65536): os.write(1, d)\n"
+    )
+    return f"{sys.executable} {path} %h %p"
 
 
 class Sshd:

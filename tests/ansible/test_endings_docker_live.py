@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from endings import killed, rebooted, record, stopped_and_started
+from practice_lab import OWN_IMAGE
 from serving import Serving, engine_lab, instance, undone
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -14,9 +15,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 SERVICE = "vLLM 0.32.0, docker"
 IMAGE = "registry.lab.internal:5000/lab/vllm:1"
 BAD = "registry.lab.internal:5000/lab/hello:1.0"  # a busybox, and nothing that an engine needs
-# The host's own programs as an image that is called as if it came from the registry; the engine comes in as a volume.
-# No image of the lab's is large enough for an engine.
-MAKE = f"cd / && tar -c --exclude='tmp/*' bin sbin lib lib64 usr etc tmp | docker import - {IMAGE}"
+MAKE = OWN_IMAGE.format(IMAGE)  # called as if it came from the registry
 
 
 def _contained(image: str = IMAGE, **more: object) -> dict[str, object]:

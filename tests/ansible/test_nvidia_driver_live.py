@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
-from playing import ROOT, ansible_playbook
-from practice_lab import Qops, practice
+from playing import ansible_playbook
+from practice_lab import Qops, practice, workstations
 
 pytestmark = pytest.mark.lab
 HOST = "rtx5090-1"
@@ -163,18 +162,8 @@ def test_what_was_killed_in_the_middle_is_finished_by_the_next_run(lab: Qops, pr
     _sound(lab)
 
 
-def _two_hosts(folder: Path) -> str:
-    """Write a scenario with two workstations and return its path."""
-    one = yaml.safe_load((ROOT / "src/qops/data/scenarios/rtx5090.yaml").read_text())
-    hosts = [{"name": f"two-{n}", "base": "debian13", "docker": False, "packages": True} for n in (1, 2)]
-    one |= {"name": "two", "hosts": hosts}
-    path = folder / "two.yaml"
-    path.write_text(yaml.safe_dump(one))
-    return str(path)
-
-
 def test_where_the_change_fails_on_one_host_the_next_is_left(tmp_path: Path) -> None:
-    with practice(tmp_path / "state", "order", _two_hosts(tmp_path)) as lab:
+    with practice(tmp_path / "state", "order", workstations(tmp_path, "two-1", "two-2", docker=False)) as lab:
         for number in (1, 2):
             lab("ssh", f"two-{number}", "--", BARE)
         lab("ssh", "two-1", "--", "mkdir -p /etc/qops-lab; echo 'nvidia/*' >/etc/qops-lab/dkms-fails")

@@ -11,26 +11,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from changing import PROGRAM, Host, changed, service
-from playing import ROOT
-from practice_lab import practice
+from practice_lab import CUT_SSH, OWN_IMAGE, practice, workstations
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 NAMES = ("canary", "other")
 IMAGE = "lab/standing:1"
-# The host's own programs as an image; the stand-in comes in as a volume.
-MAKE = f"tar -C / -c --exclude='tmp/*' bin sbin lib lib64 usr etc tmp | docker import - {IMAGE}"
+MAKE = OWN_IMAGE.format(IMAGE)
 
 
 @pytest.fixture(scope="module", name="hosts")
 def hosts_that_serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
     folder = tmp_path_factory.mktemp("scenario")
-    one = yaml.safe_load((ROOT / "src/qops/data/scenarios/rtx5090.yaml").read_text())
-    one |= {"name": "fleet", "hosts": [{"name": name, "base": "debian13", "docker": True} for name in NAMES]}
-    (folder / "fleet.yaml").write_text(yaml.safe_dump(one))
-    with practice(tmp_path_factory.mktemp("state"), "fleet", str(folder / "fleet.yaml")) as lab:
+    with practice(tmp_path_factory.mktemp("state"), "fleet", workstations(folder, *NAMES)) as lab:
         hosts = [Host(lab, folder, name) for name in NAMES]
         for host in hosts:
             host.install()
@@ -102,10 +96,9 @@ def test_a_change_goes_on_when_the_connection_is_lost(hosts: list[Host]) -> None
     playing = threading.Thread(target=lambda: told.append(play(hosts, services, "-l", "canary")))
     playing.start()
     host.until("stopped")
-    # No session is left, and for some seconds no new one is let in.
     host.lab.run(
         "ssh", host.name, "--",
-        "systemd-run --quiet --on-active=20 systemctl start ssh; systemctl stop ssh; pkill -KILL -f '[s]shd.*@notty'",
+        CUT_SSH.format(20),
     )  # fmt: skip
     playing.join()
     deadline = time.monotonic() + 60

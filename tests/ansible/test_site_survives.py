@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import pytest
 from playing import BIN, ROOT
-from practice_lab import Qops, practice
+from practice_lab import CUT_SSH, Qops, practice
 
 pytestmark = [
     pytest.mark.lab,
@@ -103,9 +103,7 @@ def _kill_apt(site: Site, process: subprocess.Popen[str]) -> Callable[[], None]:
 
 def _lose_ssh(site: Site, process: subprocess.Popen[str]) -> Callable[[], None]:
     # The sessions are cut and no new one is let in for some seconds; what the sessions ran loses its terminal.
-    site.on(
-        "systemd-run --quiet --on-active=6 systemctl start ssh; systemctl stop ssh; pkill -KILL -f '[s]shd.*@notty'"
-    )
+    site.on(CUT_SSH.format(6))
     return lambda: _let_in(site)
 
 

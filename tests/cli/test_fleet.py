@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loopback import Sshd, free_port, need_sshd, running
+from loopback import Sshd, free_port, need_sshd, relay, running
 
 from qops import inventory, probes
 from qops.cli import fleet
@@ -203,18 +203,9 @@ def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
 
 
 def test_a_host_is_told_of_when_it_is_judged_and_not_when_all_are(sshd: Sshd, tmp_path: Path) -> None:
-    relay = tmp_path / "late.py"
-    relay.write_text(
-        "import os, socket, sys, threading, time\n"
-        "time.sleep(4)\n"
-        "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
-        "def up():\n"
-        "    while d := os.read(0, 65536): s.sendall(d)\n"
-        "threading.Thread(target=up, daemon=True).start()\n"
-        "while d := s.recv(65536): os.write(1, d)\n"
-    )
+    late = relay(tmp_path / "late.py", after=4)
     file = tmp_path / "hosts.ini"
-    slow = sshd.entry("late").replace("-F none", f'-F none -o "ProxyCommand={sys.executable} {relay} %h %p"')
+    slow = sshd.entry("late").replace("-F none", f'-F none -o "ProxyCommand={late}"')
     file.write_text(f"{slow}{sshd.entry('early')}")
     arguments = ["diagnose", "-i", str(file), "--seconds", "1", *SELECTED]
     with subprocess.Popen(

@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
+
 from qops.errors import QopsError
 from qops.lab import images, scenario
 from qops.lab.docker import Docker
@@ -65,6 +67,21 @@ def practice(state: Path, what: str, *scenarios: str) -> Iterator[Qops]:
         yield qops
     finally:
         qops("down")
+
+
+def workstations(folder: Path, *names: str, docker: bool = True) -> str:
+    """Write a scenario with workstations of these names, with packages from the lab; return its path."""
+    one = yaml.safe_load((scenario.folder() / "rtx5090.yaml").read_text())
+    hosts = [{"name": name, "base": "debian13", "docker": docker, "packages": True} for name in names]
+    path = folder / "workstations.yaml"
+    path.write_text(yaml.safe_dump({**one, "name": "workstations", "hosts": hosts}))
+    return str(path)
+
+
+# The host's own programs as an image; what else is wanted comes in as a volume. No image of the lab's is large enough.
+OWN_IMAGE = "tar -C / -c --exclude='tmp/*' bin sbin lib lib64 usr etc tmp | docker import - {}"
+# Ends all sessions, and lets no new one in for some seconds.
+CUT_SSH = "systemd-run -q --on-active={} systemctl start ssh; systemctl stop ssh; pkill -KILL -f '[s]shd.*@notty'"
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Sshd, free_port, key_pair, need_sshd, running
+from loopback import Sshd, free_port, key_pair, need_sshd, relay, running
 
 from qops.collection import collect
 from qops.errors import TransportError
@@ -213,16 +213,7 @@ def test_a_jump_hosts_key_is_checked_too(sshd: Sshd, tmp_path: Path) -> None:
 
 
 def test_a_proxy_command_is_used(sshd: Sshd, tmp_path: Path) -> None:
-    relay = tmp_path / "relay.py"
-    relay.write_text(
-        "import os, socket, sys, threading\n"
-        "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
-        "def up():\n"
-        "    while d := os.read(0, 65536): s.sendall(d)\n"
-        "threading.Thread(target=up, daemon=True).start()\n"
-        "while d := s.recv(65536): os.write(1, d)\n"
-    )
-    one = Ssh(sshd.named("far", proxy_command=f"python3 {relay} %h %p"))
+    one = Ssh(sshd.named("far", proxy_command=relay(tmp_path / "relay.py")))
     assert one.run(("echo", "through"), timeout=5).stdout == b"through\n"
     one.stop()
 
