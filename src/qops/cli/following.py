@@ -84,6 +84,10 @@ def say(number: int, total: int, step: Step, script: str, done: Done | None, fol
     if done is None:
         click.echo(f"[{number}/{total}] {step.heading}\n{_indented(script)}", err=True)
         return
+    if done.state == "running":
+        why = "it still runs since the walk that was killed; waiting for its end"
+        click.echo(f"[{number}/{total}] {step.heading}: {why}", err=True)
+        return
     if done.state == "left out":
         click.echo(f"[{number}/{total}] {step.heading}: not run: {done.note}", err=True)
         return

@@ -5,8 +5,10 @@ stand `incident.json`, from which an interrupted walk goes on, and `timeline.md`
 replaced as a whole, so a kill leaves one state or the next. Secrets are taken out before anything is written.
 """
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -78,6 +80,11 @@ class Incident:
     def last(self, number: int) -> Done | None:
         """Return how the step `number` went the last time."""
         return next((one for one in reversed(self.steps) if one.number == number), None)
+
+    def key(self, number: int) -> str:
+        """Return what tells the processes of step `number` from all others."""
+        name = f"{self.folder.resolve()} {self._state.begun} {number}"
+        return sha256(os.fsencode(name)).hexdigest()[:16]
 
     def begin(self, number: int, heading: str, script: str, *, changes: bool, here: bool) -> None:
         """Note that a step begins, before it does."""

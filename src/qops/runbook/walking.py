@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from qops.transports.base import Completed, Transport
 
 READING = 180.0  # seconds for a step that reads: `qops diagnose` takes 13, and a measurement a minute
 CHANGING = 3600.0  # seconds for a step that changes something: a role that builds a driver takes half of it
+# In the environment of a step's commands, so that one whose walk was killed (-9) is found again. GNU grep: a
+# variable's name and value are one record that ends with a zero byte (proc(5)).
+_MARK = "QOPS_STEP"
+_STILL = f'grep -lszFxe "{_MARK}=$1" /proc/[0-9]*/environ'
+_ASKED = 1.0  # seconds between two questions whether it has ended
 # Where one is root, sudo may be missing, as in a container.
 _SUDO = 'command -v sudo >/dev/null || sudo() { "$@"; }\n'
 # On another host it is asked by SSH, as whoever the inventory names.
@@ -25,7 +31,7 @@ _LOOK = re.compile(r"(?:sudo )?(qops (?:diagnose|collect))\b")
 Ask = Callable[[int, str], str]
 """Called with a step's number and its commands; returns "" for yes, or why it is not to be run."""
 Say = Callable[[int, Step, str, Done | None], None]
-"""Called before a step (without Done) and after it."""
+"""Called before a step (without Done), after it, and (with a Done that runs) while an earlier run of it is awaited."""
 
 
 class Where(Struct, frozen=True):
@@ -57,13 +63,18 @@ def walk(page: Page, where: Where, incident: Incident, ask: Ask, say: Say) -> tu
         if before is not None and before.state == "done" and (step.changes or not changed):
             continue
         script = commands(step, where, incident.values)
-        if why := _refusal(step, script) or (ask(number, script) if step.changes else ""):
+        machine = where.here if step.here else where.host
+        why = _refusal(step, script)
+        if before is not None and before.state == "running" and _still(machine, incident.key(number)):
+            say(number, step, script, before)
+            why = why or _awaited(machine, incident.key(number))
+        if why := why or (ask(number, script) if step.changes else ""):
             incident.leave_out(number, step.heading, script, changes=step.changes, why=why)
         else:
             say(number, step, script, None)
             incident.begin(number, step.heading, script, changes=step.changes, here=step.here)
             changed = changed or step.changes
-            _run(where.here if step.here else where.host, step, script, where, incident)
+            _run(machine, step, script, where, incident)
         say(number, step, script, incident.steps[-1])
     return tuple(done for number in range(1, len(page.steps) + 1) if (done := incident.last(number)))
 
@@ -73,6 +84,23 @@ def _refusal(step: Step, script: str) -> str:
         return "the page says that it is done by hand"
     if lacking := filling.missing(script):
         return f"it needs {', '.join(lacking)} (--set {lacking[0].lower()}=…)"
+    return ""
+
+
+def _still(machine: Transport, key: str) -> bool:
+    return bool(machine.run(("sh", "-c", _STILL, "sh", key), timeout=READING).stdout.strip())
+
+
+def _awaited(machine: Transport, key: str) -> str:
+    """Wait for the end of a step whose walk was killed, and which runs on; return why not to run it again, or ""."""
+    until = time.monotonic() + CHANGING
+    try:
+        while _still(machine, key):
+            if time.monotonic() > until:
+                return "it still runs since the walk that was killed"
+            time.sleep(_ASKED)
+    except KeyboardInterrupt:
+        raise InterruptedWalkError from None
     return ""
 
 
@@ -93,7 +121,8 @@ def _run(transport: Transport, step: Step, script: str, where: Where, incident: 
     if step.here:
         own = Path(sys.executable).parent  # qops and ansible-playbook stand beside this Python
         script = f"cd {shlex.quote(str(Path.cwd()))}\nPATH={shlex.quote(str(own))}:$PATH\n{script}"
-    argv = ("bash", "-c", script if where.inventory and step.here else _SUDO + script)
+    key = incident.key(incident.steps[-1].number)
+    argv = ("env", f"{_MARK}={key}", "bash", "-c", script if where.inventory and step.here else _SUDO + script)
     limit = CHANGING if step.changes else READING
 
     def work() -> None:
