@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 LONGEST = 8000  # characters of a line that are looked at
 

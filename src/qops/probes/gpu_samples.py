@@ -13,7 +13,7 @@ from qops.probes.nvidia_smi import dmon, query_csv
 from qops.probes.nvidia_smi.quantity import number, size, whole, word
 from qops.probes.nvidia_smi.reading import UNKNOWN, Reading
 from qops.probes.nvidia_smi.stamp import seconds
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _STAMPED = lazy(r"([0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}), *(\S.*)", re.ASCII)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import AllLimits, Limits
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.process_script import GPU_PIDS
 from qops.probes.sizes import limit
 

@@ -9,7 +9,7 @@ from qops.data.messages.process import ERROR_LINE
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 from qops.probes.scan import places
 
 WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from qops.evidence.network import Gid, Interface, Network
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _LINK = lazy(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})(?:@[^\s:]{1,32})?: <([A-Z0-9_,-]{0,200})>(.{0,400})", re.ASCII)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import P2pPair, P2pStatus
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _ASKED = lazy(r"(?:-p2p|--p2pstatus)[ =_-]([rwnap])\b")  # also a file named after the command

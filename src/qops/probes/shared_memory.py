@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import SharedMemory
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.sizes import size
 
 # NCCL unlinks a segment as soon as both sides have attached, so a name that stays was left by a process that died.

@@ -10,7 +10,7 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.quantity import number, size, whole
 from qops.probes.nvidia_smi.reading import Reading
 from qops.probes.nvidia_smi.stamp import seconds
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 from qops.probes.prefix import strip
 
 HEADER = lazy(r"\bgpu +(?:pwr|sm|mem|fb|mclk|pclk|rxpci|gtemp|pviol|sbecc)\b")

@@ -10,7 +10,7 @@ from typing import Any
 
 from qops.probes.nvidia_smi.quantity import REASONS, bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 Converter = Callable[[str], Any]
 

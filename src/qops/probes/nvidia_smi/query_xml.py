@@ -6,7 +6,7 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.fields import of_gpu, of_host
 from qops.probes.nvidia_smi.quantity import bus, size, whole
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _START = lazy(r"<!DOCTYPE nvidia_smi_log|<nvidia_smi_log>|<gpu id=")
 _END = "</nvidia_smi_log>"

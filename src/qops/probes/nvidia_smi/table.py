@@ -7,7 +7,7 @@ from qops.evidence.text import Text
 from qops.probes.nvidia_smi.fields import of_host
 from qops.probes.nvidia_smi.quantity import bus, number, size, whole, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 from qops.probes.prefix import strip
 
 _WIDEST = 200  # characters; the table is 91 wide

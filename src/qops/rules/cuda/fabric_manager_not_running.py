@@ -1,6 +1,5 @@
 """CUD006: an NVSwitch machine without a running fabric manager."""
 
-import re
 from collections.abc import Iterator
 
 from qops.data.messages import system
@@ -10,10 +9,11 @@ from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 # Names of boards that are never on an NVSwitch baseboard.
-CARD = re.compile(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G?|A16|A30|A40|GB10)\b")
+CARD = lazy(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G?|A16|A30|A40|GB10)\b")
 
 
 @rule(
