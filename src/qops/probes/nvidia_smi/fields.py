@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.quantity import REASONS, bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.pattern import lazy
 
 Converter = Callable[[str], Any]
 
@@ -129,7 +129,7 @@ def of_host(answer: Answer, key: str, value: str) -> bool:
 def of_gpu(reading: Reading, sections: tuple[str, ...], key: str, value: str) -> bool:
     """Note a value that is a GPU's; return whether it was one. `sections` are the headings above, outermost first."""
     section = sections[-1] if sections else ""
-    if OTHER_POWER.intersection(sections):
+    if not OTHER_POWER.isdisjoint(sections):
         return False
     entry = IN_SECTION.get(section, {}).get(key) or ANYWHERE.get(key)
     if not section and key not in ANYWHERE and not reading.telling:
@@ -150,7 +150,7 @@ def of_gpu(reading: Reading, sections: tuple[str, ...], key: str, value: str) ->
 
 
 def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
-    if _MASK.fullmatch(key):
+    if "reason" in key and _MASK.fullmatch(key):
         found = reasons(value)
         if found is not None:
             reading.throttle = found
@@ -158,9 +158,11 @@ def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
     for prefix in ("clocks_event_reason_", "clocks_throttle_reason_"):
         key = key.removeprefix(prefix)
     name = _REASON_NAMES.get(key)
+    if name is None:
+        return False
     active = yes(value) if value.strip() in ("Active", "Not Active") else None
     below = section in ("clocks_event_reasons", "clocks_throttle_reasons")
-    if name is None or active is None or not (below or name in REASON_KEYS):
+    if active is None or not (below or name in REASON_KEYS):
         return False
     reading.limit(name, active)
     return True
