@@ -132,8 +132,11 @@ def literals() -> tuple[str, ...]:
 
 @cache
 def _probes_by_literal() -> tuple[frozenset[str], ...]:
-    wanted = [(probe.name, {literal.lower() for literal in probe.literals}) for probe in ALL]
-    return tuple(frozenset(name for name, own in wanted if literal in own) for literal in literals())
+    wanted: dict[str, set[str]] = {literal: set() for literal in literals()}
+    for probe in ALL:
+        for literal in probe.literals:
+            wanted[literal.lower()].add(probe.name)
+    return tuple(frozenset(names) for names in wanted.values())
 
 
 def called(text: Text) -> frozenset[str]:

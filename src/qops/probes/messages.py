@@ -8,8 +8,8 @@ from qops.data.messages import ALL
 from qops.data.messages.process import ERROR_LINE
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
-from qops.probes.base import Probe
 from qops.pattern import lazy
+from qops.probes.base import Probe
 from qops.probes.scan import places
 
 WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line
@@ -33,10 +33,14 @@ def _by_literal() -> dict[str, tuple[Message, ...]]:
 def candidates(text: Text) -> Iterator[tuple[int, int, str]]:
     """Yield (index of the line, offset in it, literal) for each known literal in `text`, without regard to case.
 
+    Elements of XML are left out.
     The offset counts the bytes of the line in lower case; that is its place in a line of plain ASCII.
     """
     literals = tuple(_by_literal())
-    lowered = [_lowered(line).encode() for line in text.lines]
+    lines = ["" if _is_element(line) else line for line in text.lines]
+    whole = "\n".join(lines)
+    lower = whole.lower()
+    lowered = lower.encode().split(b"\n") if len(lower) == len(whole) else [_lowered(line).encode() for line in lines]
     for index, offset, literal in places(lowered, literals):
         yield index, offset, literals[literal]
 
@@ -45,6 +49,14 @@ def _lowered(line: str) -> str:
     """Return `line` in lower case, character for character (a dotted capital I would become two)."""
     lower = line.lower()
     return lower if len(lower) == len(line) else "".join(character.lower()[:1] for character in line)
+
+
+def _is_element(line: str) -> bool:
+    """Return whether `line` is one element of XML with its value: an answer has thousands, and none is a message."""
+    if not line.endswith(">"):
+        return False
+    name = line.lstrip().removeprefix("<").partition(">")[0]
+    return line.endswith(f"</{name}>") and line.count("<") == 2
 
 
 def part(line: str, offset: int) -> str:
