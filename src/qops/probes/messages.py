@@ -37,7 +37,7 @@ def candidates(text: Text) -> Iterator[tuple[int, int, str]]:
     The offset counts the bytes of the line in lower case; that is its place in a line of plain ASCII.
     """
     literals = tuple(_by_literal())
-    lines = ["" if _is_element(line) else line for line in text.lines]
+    lines = ["" if line.endswith(">") and _is_element(line) else line for line in text.lines]
     whole = "\n".join(lines)
     lower = whole.lower()
     lowered = lower.encode().split(b"\n") if len(lower) == len(whole) else [_lowered(line).encode() for line in lines]
@@ -53,8 +53,6 @@ def _lowered(line: str) -> str:
 
 def _is_element(line: str) -> bool:
     """Return whether `line` is one element of XML with its value: an answer has thousands, and none is a message."""
-    if not line.endswith(">"):
-        return False
     name = line.lstrip().removeprefix("<").partition(">")[0]
     return line.endswith(f"</{name}>") and line.count("<") == 2
 
