@@ -46,7 +46,8 @@ def parse(texts: Sequence[Text]) -> P2pStatus | None:
             if _GPU.fullmatch(tokens[0]) and len(tokens) > 1 and all(_CELL.fullmatch(t) for t in tokens[1:]):
                 named = columns or [f"GPU{n}" for n in range(len(tokens) - 1)]
                 pairs += [(tokens[0], b, cell) for b, cell in zip(named, tokens[1:], strict=False)]
-            pairs += [(f"GPU{int(a)}", f"GPU{int(b)}", cell) for a, b, cell in _WRITTEN.findall(line)]
+            if line.count("GPU") > 1:
+                pairs += [(f"GPU{int(a)}", f"GPU{int(b)}", cell) for a, b, cell in _WRITTEN.findall(line)]
             for a, b, status in pairs:
                 if status == "X" or a == b:
                     continue

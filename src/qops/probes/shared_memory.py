@@ -51,7 +51,7 @@ def parse(texts: Sequence[Text]) -> SharedMemory | None:
         for index, line in enumerate(text.lines):
             if len(line) > 2000:
                 continue
-            if match := _IN_CONTAINER.search(line):
+            if "exec" in line and (match := _IN_CONTAINER.search(line)):
                 owner = match[1]
             if _LISTING.search(line):
                 listing = True

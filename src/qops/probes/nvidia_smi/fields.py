@@ -94,6 +94,7 @@ _REASON_NAMES = {name: name for _, name in REASONS} | {
 REASON_KEYS = frozenset(
     {"sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"}
 )
+_BELOW_REASONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 _MASK = lazy(r"clocks?_(?:event|throttle)_reasons?(?:[._]active)?", re.ASCII)
 # Keys that are the host's, not a GPU's.
 VERSIONS = {
@@ -146,11 +147,12 @@ def of_gpu(reading: Reading, sections: tuple[str, ...], key: str, value: str) ->
     if key == "pending" and reading.telling and value.strip() in ("Yes", "No"):
         reading.say("remap_pending", yes(value))
         return True
-    return _reason(reading, section, key, value)
+    told = "reason" in key or key in REASON_KEYS or section in _BELOW_REASONS
+    return told and _reason(reading, section, key, value)
 
 
 def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
-    if "reason" in key and _MASK.fullmatch(key):
+    if _MASK.fullmatch(key):
         found = reasons(value)
         if found is not None:
             reading.throttle = found
@@ -161,8 +163,7 @@ def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
     if name is None:
         return False
     active = yes(value) if value.strip() in ("Active", "Not Active") else None
-    below = section in ("clocks_event_reasons", "clocks_throttle_reasons")
-    if active is None or not (below or name in REASON_KEYS):
+    if active is None or not (section in _BELOW_REASONS or name in REASON_KEYS):
         return False
     reading.limit(name, active)
     return True

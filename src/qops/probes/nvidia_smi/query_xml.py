@@ -100,7 +100,7 @@ class _Reader:
         if len(self.path) > _DEEPEST:
             raise ValueError("elements are nested too deeply")
         self.value.clear()
-        if self.path == ["nvidia_smi_log", "gpu"]:
+        if tag == "gpu" and self.path == ["nvidia_smi_log", "gpu"]:
             self.reading = Reading(self.text.quote(self._line()), index=len(self.answer.readings))
             self.reading.say("bus_id", bus(attributes.get("id", "")))
             self.answer.readings.append(self.reading)
@@ -122,7 +122,7 @@ class _Reader:
         elif len(self.path) == 2:
             if of_host(self.answer, tag, value):
                 self.answer.quote = self.answer.quote or self.text.quote(self._line())
-        elif self.reading is not None and value:
+        elif self.reading is not None and value and value != "N/A":
             of_gpu(self.reading, tuple(self.path[2:-1]), tag, value)
         self.path.pop()
 
