@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playing import ansible_playbook
@@ -52,6 +53,13 @@ def test_the_first_run_sets_and_the_second_changes_nothing(lab: Qops) -> None:
     assert _on(lab, "spark-1", GOVERNORS) == "schedutil"  # a Spark's stays
     status, output = _play(lab, "-l", "lab")
     assert (status, _changed(output)) == (0, {"spark-1": 0, "rtx5090-1": 0}), output
+
+
+def test_a_printed_inventory_is_whole_by_itself(lab: Qops, tmp_path: Path) -> None:
+    printed = tmp_path / "lab.yml"
+    printed.write_text(lab("inventory"))
+    status, output = _play(lab, "-i", str(printed), "-l", "rtx5090-1")
+    assert (status, _changed(output)) == (0, {"rtx5090-1": 0}), output
 
 
 def test_a_limit_reaches_only_its_class(lab: Qops) -> None:
