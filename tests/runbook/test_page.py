@@ -59,6 +59,11 @@ def test_a_block_is_cut_where_the_machine_changes_and_keeps_what_it_uses_of_what
     assert page.steps[4].given == ("NAME=a",)
 
 
+def test_what_measures_the_hosts_gpus_is_run_on_the_host() -> None:
+    page = parse("it", "nccl", "## Diagnosis\n\n```bash\nqops probe p2p --predict\nsudo qops diagnose nccl\n```\n")
+    assert [step.here for step in page.steps] == [False, True]
+
+
 def test_a_page_that_ends_in_the_middle_is_read_as_far_as_it_goes() -> None:
     assert parse("it", "host", "## Diagnosis\n\n```bash\nuname").steps == ()
     assert parse("it", "host", "\x00```\n```bash\n").title == "it"

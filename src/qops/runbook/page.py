@@ -14,8 +14,8 @@ CHANGING = ("Mitigation", "Change", UNDO)
 _FENCE = re.compile(r"^```(\S*)[ ]?(.*)$")
 _ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)=(\"[^\"$`\\]*\"|'[^']*'|[\w./:@%+,-]*)$")
 # Commands of the machine from which hosts are managed; all others are the host's own, as is the judgement of an image
-# or of a model that lies there.
-_HERE = re.compile(r"^(?:sudo )?(?:qops|ansible|ansible-playbook)\s(?!.*--(?:image|model|rootfs)\b)")
+# or of a model that lies there, and what measures its GPUs.
+_HERE = re.compile(r"^(?:sudo )?(?:qops(?! probe\b)|ansible|ansible-playbook)\s(?!.*--(?:image|model|rootfs)\b)")
 
 
 class Step(Struct, frozen=True):
