@@ -74,6 +74,13 @@ def test_what_was_provisioned_is_healthy(lab: Qops, family: str, tmp_path: Path)
     assert done.returncode == 0
 
 
+def test_a_printed_inventory_is_whole_by_itself(lab: Qops, tmp_path: Path) -> None:
+    printed = tmp_path / "lab.yml"
+    printed.write_text(lab("inventory"))
+    status, output = _play(lab, "-i", str(printed), "-l", "rtx5090-1")
+    assert (status, _changed(output)) == (0, {"rtx5090-1": 0}), output
+
+
 def test_a_limit_reaches_only_its_class(lab: Qops) -> None:
     status, output = _play(lab, "-l", "spark", "--check")
     assert (status, set(_changed(output))) == (0, {"spark-1"}), output

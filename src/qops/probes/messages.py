@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from qops.data.messages import ALL
+from qops.data.messages.engine import READY
 from qops.data.messages.process import ERROR_LINE
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
 from qops.pattern import lazy
+from qops.probes import unit_runs
 from qops.probes.base import Probe
 from qops.probes.scan import places
 
@@ -74,6 +76,7 @@ def parse(texts: Sequence[Text]) -> Logs:
     unclaimed: list[str] = []
     for text in texts:
         known: set[int] = set()
+        found: list[tuple[int, Hit]] = []
         kept: Counter[str] = Counter()
         tried: Counter[tuple[int, str]] = Counter()
         for index, offset, literal in candidates(text):
@@ -93,7 +96,9 @@ def parse(texts: Sequence[Text]) -> Logs:
                 kept[message.id] += 1
                 if kept[message.id] <= KEPT:
                     groups = {k: v for k, v in match.groupdict().items() if v is not None}
-                    hits.append(Hit(message.id, text.quote(index), groups))
+                    found.append((index, Hit(message.id, text.quote(index), groups)))
+        past = unit_runs.mended(text.lines, [index for index, hit in found if hit.id == READY.id])
+        hits += [hit for index, hit in found if not any(index in run for run in past)]
         # Of a reduced text most lines were not kept.
         if text.numbers or any(
             line.strip() and i not in known and not _RULE.fullmatch(line) for i, line in enumerate(text.lines)
@@ -110,6 +115,6 @@ PROBE = Probe(
     makes=Logs,
     parse=parse,
     recognise=lambda text: bool(text.lines),
-    literals=tuple(literal for message in ALL for literal in message.literals),
+    literals=(*(literal for message in ALL for literal in message.literals), *unit_runs.ENDS),
     every=True,
 )

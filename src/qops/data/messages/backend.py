@@ -29,6 +29,7 @@ ARCH_UNSUPPORTED = Message(
         "does not support the current device",
         "only support",
         "only works on",
+        "is only available on",
         *(
             f"{refused} {of}"
             for refused in ("not supported", "unsupported", "not implemented", "unavailable")

@@ -23,7 +23,12 @@ CARD = lazy(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G
     fix=(
         Fix(
             "install the fabric manager of exactly the driver's version, enable it and start it",
-            commands=("systemctl status --no-pager nvidia-fabricmanager", "cat /proc/driver/nvidia/version"),
+            commands=(
+                "systemctl status --no-pager nvidia-fabricmanager",
+                "cat /proc/driver/nvidia/version",
+                "ansible-playbook site.yml --tags nvidia_driver --limit HOST",
+            ),
+            tag="nvidia_driver",
         ),
     ),
 )
