@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from qops import plans, probes
+from qops import __version__, plans, probes
 from qops.cli.group import COMMANDS, qops
 from qops.data import messages
 from qops.evidence.message import Hit, Logs
@@ -165,16 +165,28 @@ def test_no_module_is_longer_than_300_lines() -> None:
 
 def test_the_command_line_starts_without_what_it_does_not_need() -> None:
     heavy = ["fabric", "paramiko", "ansible", "rich", "jinja2", "yaml", "msgspec", "importlib.metadata", "asyncio"]
-    code = f"import sys, qops.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, qops.cli.run; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_said_without_the_command_line(option: str) -> None:
+    code = (
+        f"import sys; sys.argv[1:] = [{option!r}]; from qops.cli import main; main(); "
+        "print([m for m in ('click', 'msgspec') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
+    assert done.stdout.splitlines() == [f"qops {__version__}", "[]"]
+    by_click = CliRunner().invoke(qops, [option])
+    assert by_click.output == f"qops {__version__}\n"
 
 
 def test_an_offline_diagnosis_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text("RuntimeError: No CUDA GPUs are available\n")
     unneeded = (
-        *("fabric", "paramiko", "ansible", "rich", "jinja2", "yaml", "subprocess", "tempfile", "defusedxml", "hashlib"),
+        *("fabric", "paramiko", "ansible", "rich", "jinja2", "yaml", "subprocess", "tempfile", "xml", "hashlib"),
         *("dataclasses", "qops.secret_forms", "qops.plans", "qops.flags", "qops.recipes", "qops.lab"),
     )
     code = (
@@ -183,6 +195,17 @@ def test_an_offline_diagnosis_loads_nothing_that_it_does_not_need(tmp_path: Path
     )
     done = subprocess.run([sys.executable, "-c", code, str(log)], text=True, capture_output=True, check=True)
     assert done.stdout.splitlines()[-1] == "[] 1"
+
+
+def test_an_offline_diagnosis_of_a_host_reads_its_xml_with_the_parser_alone() -> None:
+    unneeded = ("xml.etree", "html", "subprocess", "tempfile", "yaml", "rich", "dataclasses")
+    code = (
+        "import sys; from qops.cli.run import run; status = run(['diagnose', '--from', sys.argv[1]]); "
+        f"print([m for m in {unneeded!r} if m in sys.modules], 'pyexpat' in sys.modules)"
+    )
+    bundle = ROOT / "tests/hosts/live-missing.tar.gz"
+    done = subprocess.run([sys.executable, "-c", code, str(bundle)], text=True, capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[] True"
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

@@ -46,6 +46,8 @@ class InventoryModule(BaseInventoryPlugin):
             return
         for group, content in groups.items():
             name = inventory.add_group(group)
+            for key, value in content.get("vars", {}).items():
+                inventory.set_variable(name, key, value)
             for host, variables in content["hosts"].items():
                 inventory.add_host(host, group=name)
                 for key, value in variables.items():

@@ -67,10 +67,12 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Listed 
     unknown: list[tuple[str, tuple[str, ...]]] = []
     seen = {kind.__name__ for kind in evidence}
     words = said(evidence)
-    known = [one if isinstance(one, Listed) else Listed.of(one) for one in rules]
-    known = [one for one in known if not NAMED.intersection(one.missing(seen))]
-    for one in known:
+    known: list[Listed] = []
+    for one in (one if isinstance(one, Listed) else Listed.of(one) for one in rules):
         missing = one.missing(seen)
+        if not NAMED.isdisjoint(missing):
+            continue
+        known.append(one)
         if missing:
             unknown.append((one.code, missing))
             continue

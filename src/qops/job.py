@@ -1,7 +1,6 @@
 """Hosts that run one job together: which they are, and the one cause of what all of them show."""
 
 import ipaddress
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.process import Environment, Processes
 from qops.evidence.text import Gaps
+from qops.pattern import lazy
 from qops.report import Broke, Finding, HostReport, JobFinding, JobReport, Verdict
 from qops.rule import Evidence, Role, Severity
 from qops.rules.listing import Listed
@@ -25,7 +25,7 @@ SPANNING = ("NCL001", "NCL004", "NCL005", "NCL006")
 ONE_EVENT = 3600.0  # seconds; errors further apart are of different runs: the longest usual watchdog waits half an hour
 _WORSE = (Verdict.HEALTHY, Verdict.UNDETERMINED, Verdict.UNREACHABLE, Verdict.FAULT)
 # How vLLM, SGLang and torchrun are told where the first node is.
-_RENDEZVOUS = re.compile(
+_RENDEZVOUS = lazy(
     r"--(?:master[-_]addr|dist-init-addr|rdzv[-_]endpoint)[= ](?P<address>[\w.\-\[\]:]+)"
     r"|--nnodes[= ](?P<nodes>\d+)"
 )

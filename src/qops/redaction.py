@@ -10,27 +10,29 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 
+from qops.pattern import lazy
+
 PROPAGATED = 12  # bytes a secret must have to be looked for everywhere, also where nothing says that it is one
 MANY = 100  # secrets that are looked for everywhere
 
 # Words before `token` that make it one of a vocabulary or a count.
-_VOCABULARY = re.compile(
+_VOCABULARY = lazy(
     rb"(?:eos|bos|pad|unk|sep|cls|mask|image|audio|video|vision|special|stop|start|end|next|new|last|first|per|num|max|"
     rb"min|one|each|every|draft|added|sampled|think|bad|prompt|output|input|tool|system|bonus|mem)[_\s.-]?$",
     re.IGNORECASE,
 )
-_NO_VALUE = re.compile(
+_NO_VALUE = lazy(
     rb"(?:none|null|nil|true|false|yes|no|on|off|auto|changed|-+|\*+|<[^>]*>|\.{3}|\$[{(].*|(?-i:\$[A-Z_][A-Z0-9_]*)|\{\{.*)$",
     re.I,
 )
-_NUMBER = re.compile(rb"[\d.]{1,9}$")
-_IDENTIFIER = re.compile(rb"[a-z_.]+\(?$")
-_ANY_VARIABLE = re.compile(rb"^(?:export |declare -x )?[A-Za-z_]\w{0,200}=", re.MULTILINE)
-_KEY = re.compile(
+_NUMBER = lazy(rb"[\d.]{1,9}$")
+_IDENTIFIER = lazy(rb"[a-z_.]+\(?$")
+_ANY_VARIABLE = lazy(rb"^(?:export |declare -x )?[A-Za-z_]\w{0,200}=", re.MULTILINE)
+_KEY = lazy(
     rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     rb"(?P<s>(?:(?:\\r|\\n|\r?\n)[ \t]*(?:[A-Z][A-Za-z-]{2,30}:[^\n\\]{0,200}|[A-Za-z0-9+/=]*)[ \t]*)+)"
 )
-_KEY_LINE = re.compile(rb"[A-Za-z0-9+/=][^\r\n\\]*")
+_KEY_LINE = lazy(rb"[A-Za-z0-9+/=][^\r\n\\]*")
 
 
 # One of these is in the first line of everything that the patterns match: looking for them is a hundred times faster.
@@ -77,7 +79,7 @@ def _spans(data: bytes) -> list[tuple[int, int]]:
     return spans
 
 
-_MARK = re.compile(rb"<redacted:(\d{1,9})>")
+_MARK = lazy(rb"<redacted:(\d{1,9})>")
 
 
 class Redactor:

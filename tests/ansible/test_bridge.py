@@ -165,6 +165,12 @@ def test_judging_finds_drift_and_says_what_was_not_seen() -> None:
     assert bridge.judged(bridge.rules(["HST063"]), seen)["unknown"] == ["HST063: Hugepages was not seen"]
 
 
+def test_a_host_is_not_asked_for_an_image_that_somebody_would_have_to_name() -> None:
+    rules = bridge.rules(["CUD061", "HST063"])  # as a reboot judges all that the roles run there may mend
+    assert {kind.__name__ for kind in bridge.needed(rules)} <= bridge.KINDS.keys()
+    assert bridge.judged(rules, {Gaps: Gaps()})["unknown"] == ["HST063: Hugepages was not seen"]
+
+
 def test_judging_by_a_rule_that_does_not_exist() -> None:
     with pytest.raises(UsageError, match="no such rule: HST999"):
         bridge.rules(["HST999"])

@@ -1,8 +1,12 @@
 """site.yml on practice hosts: a Spark and a workstation, over real SSH."""
 
+import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playing import ansible_playbook
@@ -52,6 +56,29 @@ def test_the_first_run_sets_and_the_second_changes_nothing(lab: Qops) -> None:
     assert _on(lab, "spark-1", GOVERNORS) == "schedutil"  # a Spark's stays
     status, output = _play(lab, "-l", "lab")
     assert (status, _changed(output)) == (0, {"spark-1": 0, "rtx5090-1": 0}), output
+
+
+@pytest.mark.parametrize("family", ["host", "all"])
+def test_what_was_provisioned_is_healthy(lab: Qops, family: str, tmp_path: Path) -> None:
+    """Whatever a host logs while it is set up, and afterwards, is known to be no fault."""
+    inventory = tmp_path / "lab.yml"
+    inventory.write_text(lab("inventory"))
+    done = subprocess.run(
+        [sys.executable, "-m", "qops", "diagnose", family, "-i", inventory, "--seconds", "60", "--format", "json"],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    told = {host["host"]: (host["verdict"], host["reason"]) for host in json.loads(done.stdout)["hosts"]}
+    assert {host: verdict for host, (verdict, _) in told.items()} == {"spark-1": "healthy", "rtx5090-1": "healthy"}, (
+        told
+    )
+    assert done.returncode == 0
+
+
+def test_a_printed_inventory_is_whole_by_itself(lab: Qops, tmp_path: Path) -> None:
+    printed = tmp_path / "lab.yml"
+    printed.write_text(lab("inventory"))
+    status, output = _play(lab, "-i", str(printed), "-l", "rtx5090-1")
+    assert (status, _changed(output)) == (0, {"rtx5090-1": 0}), output
 
 
 def test_a_limit_reaches_only_its_class(lab: Qops) -> None:

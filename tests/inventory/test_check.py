@@ -1,5 +1,6 @@
 """Mistakes in inventories: found in files of every kind, told with file and line, and without the value."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,11 @@ def test_names_that_only_say_where_a_secret_is(tmp_path: Path) -> None:
 
 def test_an_encrypted_file_is_passed_over(tmp_path: Path) -> None:
     assert _check(tmp_path, {"group_vars/all/vault.yml": "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}) == []
+
+
+def test_a_pipe_that_ansible_has_read_is_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "63")
+    assert declared.read([tmp_path / "63"]).variables == []
 
 
 def test_a_key_that_is_given_twice(tmp_path: Path) -> None:

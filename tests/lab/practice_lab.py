@@ -18,6 +18,7 @@ from qops.lab.docker import Docker
 from qops.lab.images import Base
 from qops.lab.place import Place
 
+ROOT = Path(__file__).parent.parent.parent
 CALL_S = 400  # with one base image to make; a few seconds otherwise
 
 # The real command line, with the lab in its table even while the group does not list it.
@@ -67,6 +68,14 @@ def practice(state: Path, what: str, *scenarios: str) -> Iterator[Qops]:
         yield qops
     finally:
         qops("down")
+
+
+def desk(folder: Path) -> Path:
+    """Make `folder` with what playbooks need of a clone, where commands may leave their files; return it."""
+    folder.mkdir()
+    for one in ("ansible.cfg", "site.yml", "playbooks", "plugins", "roles"):
+        (folder / one).symlink_to(ROOT / one)
+    return folder
 
 
 def workstations(folder: Path, *names: str, docker: bool = True) -> str:

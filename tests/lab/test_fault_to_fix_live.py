@@ -65,7 +65,7 @@ WAYS = {
     "engine-bad-flag": Way("h200x2", sets=_unit("--enable-prefix-cacheing", "--enable-prefix-caching")),
     "engine-model-not-found": Way("h200x2", sets=_unit("/srv/models/tiny-qwen3-v2", "/opt/vllm/models/tiny-qwen3")),
     "kv-cache-too-small": Way("h200x2", sets=_unit("MAX_MODEL_LEN=262144", "MAX_MODEL_LEN=4096")),
-    "port-in-use": Way("h200x2", sets=("unit=vllm.service",)),
+    "port-in-use": Way("h200x2", sets=("unit=vllm.service", "port=8000")),
     "rank-stopped": Way("h200x2"),
 }
 ENGINE = {"port-in-use", *(fault.cause for fault in faults.ALL if fault.engine)}
@@ -97,7 +97,6 @@ class Shift:
         self.lab, self.host, self.folder = lab, host, folder
         self.inventory = folder / "lab.yml"
         self.inventory.write_text(lab("inventory"))
-        shutil.copytree(ROOT / "inventory/group_vars", folder / "group_vars")  # where the lab's repository is said
 
     def run(self, *words: str, statuses: tuple[int, ...] = (0,)) -> str:
         done = subprocess.run(

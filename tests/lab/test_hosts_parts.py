@@ -97,6 +97,15 @@ def test_inventory_has_a_group_for_each_class_and_trusts_the_lab_alone(here: Pla
     assert f"UserKnownHostsFile={here.known_hosts}" in variables["ansible_ssh_common_args"]
 
 
+def test_inventory_says_by_itself_where_packages_come_from(here: Place):
+    said = yaml.safe_load(inventory.render(here, [container()]))["lab"]["vars"]
+    assert said == {
+        "container_engine_source": "distribution",
+        "container_toolkit_repository": "leave",
+        "nvidia_driver_repository": "leave",
+    }
+
+
 def test_known_hosts_name_the_address(here: Place):
     keys.write_known_hosts(here, [("one", "10.0.0.10"), ("without-key", "10.0.0.11")])
     (line,) = here.known_hosts.read_text().splitlines()

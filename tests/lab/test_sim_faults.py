@@ -139,6 +139,16 @@ def test_no_fabric_manager(host: Host) -> None:
     )
 
 
+def test_a_fabric_manager_that_is_started_completes_the_fabric(host: Host) -> None:
+    host.become("hgx8").plant(fabric_manager_not_running={})
+    manager = host.folder / "proc" / "7"
+    manager.mkdir()
+    (manager / "cmdline").write_bytes(b"bash\0-c\0nv-fabricmanager --version\0")  # somebody asks after it
+    assert host.query("fabric.state")[0] == ["In Progress"]
+    (manager / "cmdline").write_bytes(b"/usr/bin/python3\0-IS\0/usr/bin/nv-fabricmanager\0-c\0fabricmanager.cfg\0")
+    assert host.query("fabric.state,fabric.status")[0] == ["Completed", "Success"]
+
+
 def test_acs_redirect_is_on_all_ports_above_the_gpus(host: Host) -> None:
     host.become("rtxpro8")
     assert "ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl-\n" not in host.run("lspci", "-vvv").out

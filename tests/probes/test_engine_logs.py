@@ -173,15 +173,41 @@ def test_of_a_unit_that_starts_again_and_again_the_starts_before_count_too(tmp_p
     assert said == "== engine log: unit vllm.service\nthe start before\n"
 
 
-def test_the_log_of_a_container_is_that_since_its_start_without_who_asked(tmp_path: Path) -> None:
-    docker = """case "$*" in
+CONTAINER = """case "$*" in
   ps*) echo "1f2e vllm/vllm-openai:v0.30.0 serve"; echo "77aa postgres:16 run" ;;
   *Name*) echo /chat ;;
-  *StartedAt*) echo 2026-03-04T05:06:07Z ;;
-  "logs --tail 2000 --since 2026-03-04T05:06:07Z 1f2e")
-    echo 'INFO: 10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'; echo "on standard error" >&2 ;;
+  *StartedAt*) echo {restarts} 2026-03-04T05:06:07Z ;;
+  "logs --tail 2000 --since 2026-03-04T05:06:07Z 1f2e") {last} ;;
+  "logs --tail 2000 1f2e") {before}; {last} ;;
 esac"""
-    assert asked(tmp_path, docker=docker) == "== engine log: container chat\non standard error\n"
+SERVES = "echo 'INFO:     Application startup complete.'"
+TAKEN = "echo 'OSError: [Errno 98] Address already in use'"
+
+
+def _container(folder: Path, *, restarts: int, before: str, last: str) -> list[str]:
+    head, *rest = asked(folder, docker=CONTAINER.format(restarts=restarts, before=before, last=last)).splitlines()
+    assert head == "== engine log: container chat"
+    return rest
+
+
+def test_the_log_of_a_container_is_that_since_its_start_without_who_asked(tmp_path: Path) -> None:
+    last = """echo 'INFO: 10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'; echo "on standard error" >&2"""
+    assert _container(tmp_path, restarts=0, before=TAKEN, last=last) == ["on standard error"]
+
+
+def test_what_failed_before_a_container_served_at_last_does_not_count(tmp_path: Path) -> None:
+    said = _container(tmp_path, restarts=3, before=TAKEN, last=SERVES)
+    assert said == ["INFO:     Application startup complete."]
+
+
+def test_why_a_container_ended_that_had_served_is_kept(tmp_path: Path) -> None:
+    said = _container(tmp_path, restarts=1, before=f"{SERVES}; echo 'CUDA error'", last=SERVES)
+    assert "CUDA error" in said
+
+
+def test_a_container_that_starts_again_and_again_shows_the_starts_before(tmp_path: Path) -> None:
+    said = _container(tmp_path, restarts=3, before=TAKEN, last="true")
+    assert said == ["OSError: [Errno 98] Address already in use"]
 
 
 def test_a_host_without_an_engine_answers_nothing(tmp_path: Path) -> None:

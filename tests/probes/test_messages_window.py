@@ -24,6 +24,21 @@ def test_a_later_place_counts_when_the_first_is_only_talk() -> None:
     assert parse([text(line)]).find(nccl.DUPLICATE_GPU)
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("\t\t<clocks_event_reason>GPU has fallen off the bus</clocks_event_reason>", False),
+        ("\t<pdi>0x0000000000000000</pdi>", False),
+        ("<3>[ 12.345678] GPU has fallen off the bus", True),
+        ("<p>GPU has fallen off the bus</div>", True),
+        ("<b>now</b> GPU has fallen off the bus <b>!</b>", True),
+        ("fallen off the bus: GPU has fallen off the bus</b>", True),
+    ],
+)
+def test_the_value_of_an_element_of_xml_is_no_message(line: str, message: bool) -> None:
+    assert bool(parse([text(line)]).hits) is message
+
+
 def test_what_is_searched_is_short() -> None:
     assert part("short", 2) == "short"
     assert len(part("x" * 200_000, 90_000)) == 2 * WINDOW

@@ -10,7 +10,7 @@ PAGE = """# Title of it
 ```bash
 unit=small
 systemctl status "$unit"
-qops diagnose serve
+qops diagnose serve --select "$unit"
 ```
 
 ```bash changes
@@ -44,7 +44,7 @@ def test_the_heading_decides_and_the_fence_can_say_otherwise() -> None:
     assert page.headings == ("Diagnosis", "Mitigation")
     assert [(step.script.splitlines()[0], step.changes, step.by_hand) for step in page.steps] == [
         ('systemctl status "$unit"', False, False),
-        ("qops diagnose serve", False, False),
+        ('qops diagnose serve --select "$unit"', False, False),
         ("touch /run/x", True, False),
         ("uname -r", False, False),
         ('docker restart "$NAME"', True, False),
@@ -52,11 +52,16 @@ def test_the_heading_decides_and_the_fence_can_say_otherwise() -> None:
     ]
 
 
-def test_a_block_is_cut_where_the_machine_changes_and_keeps_what_was_assigned_above() -> None:
+def test_a_block_is_cut_where_the_machine_changes_and_keeps_what_it_uses_of_what_was_assigned_above() -> None:
     page = parse("it", "host", PAGE)
     assert [step.here for step in page.steps[:2]] == [False, True]
     assert page.steps[1].given == ("unit=small",)
-    assert page.steps[4].given == ("unit=small", "NAME=a")
+    assert page.steps[4].given == ("NAME=a",)
+
+
+def test_what_measures_the_hosts_gpus_is_run_on_the_host() -> None:
+    page = parse("it", "nccl", "## Diagnosis\n\n```bash\nqops probe p2p --predict\nsudo qops diagnose nccl\n```\n")
+    assert [step.here for step in page.steps] == [False, True]
 
 
 def test_a_page_that_ends_in_the_middle_is_read_as_far_as_it_goes() -> None:

@@ -16,7 +16,7 @@ from qops.inventory.specs import SHARED
 from qops.lab import faults
 from qops.rule import Rule
 from qops.rules import ALL
-from qops.runbook import library
+from qops.runbook import filling, library
 from qops.runbook.page import CHANGING, Page
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,6 +52,15 @@ def test_what_is_run_unasked_changes_nothing(page: Page) -> None:
     for step in page.steps:
         if not step.changes:
             assert not (found := _CHANGES.search(step.script)), f"{step.heading}: {found and found[0]}"
+
+
+@each
+def test_a_value_that_only_a_person_can_give_is_said_to_be_missing_on_a_practice_host(page: Page) -> None:
+    practised = next((line for line in page.text.splitlines() if line.startswith("Not on a practice host:")), "")
+    for step in page.steps:
+        if not step.changes and not step.by_hand:
+            for name in filling.missing(filling.fill(step.script, {"HOST": "gpu-1", "INVENTORY": "lab.yml"})):
+                assert f"`{name}`" in practised, step.script
 
 
 @each

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from qops import plans
 from qops.derive.hardware_class import hardware_class
-from qops.engine import judge
+from qops.engine import NAMED, judge
 from qops.errors import UsageError
 from qops.evidence.intent import Intent
 from qops.plans import RolePlan, making
@@ -65,8 +65,8 @@ def rules(codes: Sequence[str]) -> list[Rule]:
 
 
 def needed(chosen: Sequence[Rule]) -> set[type]:
-    """Return the evidence that rules need or can use."""
-    return {kind for rule in chosen for _, kind in (*rule.needs, *rule.wants)}
+    """Return the evidence that rules need or can use, but for what is no host's: an image or a model that is named."""
+    return {kind for rule in chosen for _, kind in (*rule.needs, *rule.wants) if kind.__name__ not in NAMED}
 
 
 def judged(chosen: Sequence[Rule], seen: Seen, said: str = "") -> dict[str, list[str]]:

@@ -11,9 +11,9 @@ Sources:
 In names: {branch}, {kernel} (which kernel metapackage: generic, generic-hwe-24.04, amd64), {deb} (amd64, arm64).
 """
 
-import re
-
 from msgspec import Struct
+
+from qops.pattern import lazy
 
 REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 REPOSITORY_MACHINES = {"x86_64": "x86_64", "aarch64": "sbsa"}
@@ -136,16 +136,16 @@ def epel(system: str, machine: str) -> str:
 
 # What bears the driver's version when it is installed: these names, and a first number that only drivers have. The
 # container toolkit's packages have the names too, and versions that begin with 1.
-FAMILY = re.compile(
+FAMILY = lazy(
     r"nvidia|libnvidia-|libcuda1$|libnvcuvid1$|libnvsdm$|cuda-drivers|firmware-nvidia-|kmod-nvidia"
     r"|xserver-xorg-video-nvidia|xorg-x11-nvidia|libegl-nvidia|libglx-nvidia|libgles-nvidia|libgl1-nvidia"
 )
 # Ubuntu ships nvidia-settings and its libxnvctrl0 at a version of their own (510.47.03 beside a driver 580, seen on a
 # rented H200), and any driver works with them.
-NOT_OF_DRIVER = re.compile(
+NOT_OF_DRIVER = lazy(
     r"nvidia-driver-pinning|nvidia-container|libnvidia-container|nvidia-(?:gds|fs|settings)|libxnvctrl"
 )
-SIGNED_MODULES = re.compile(r"linux-(?:modules|objects|signatures)-nvidia-")
+SIGNED_MODULES = lazy(r"linux-(?:modules|objects|signatures)-nvidia-")
 FIRST_NUMBER = 300
 
 # Patterns for unattended-upgrades, each matched from a name's beginning.

@@ -6,6 +6,7 @@ from functools import cache
 from msgspec import Struct
 
 from qops.evidence.gpu import Path
+from qops.pattern import lazy
 
 Version = tuple[int, ...]
 
@@ -223,7 +224,7 @@ _GONE: dict[Version, str] = {
 }
 
 # Read by plug-ins, by PyTorch, by build scripts or by CUDA's images, not by libnccl.
-_FOREIGN = re.compile(
+_FOREIGN = lazy(
     r"NCCL_(?:VERSION|HOME|ROOT|ROOT_DIR|DIR|PATH|LIB|LIBRARY|LIBRARIES|LIB_DIR|INCLUDE_DIRS?|INCLUDE|SO_PATH|SRC"
     r"|BLOCKING_WAIT|ASYNC_ERROR_HANDLING|DESYNC_DEBUG|ENABLE_TIMING|TRACE_BUFFER_SIZE|DUMP_ON_TIMEOUT|TESTS?_\w+"
     r"|FASTRAK_\w+|GPUDIRECTTCPX\w*|TUNER_CONFIG_\w+|INSPECTOR_\w+|DYNAMIC_\w+|PROFILE_EVENT_MASK|PROFILE_DUMP_FILE"

@@ -1,11 +1,10 @@
 """Whether a specification for CDI still describes the GPUs and the driver of its host."""
 
-import re
-
 from qops.evidence.cdi import Cdi, CdiSpec
 from qops.evidence.text import Quote
+from qops.pattern import lazy
 
-_MODULE = re.compile(r"/dev/(nvidia-uvm|nvidia-caps(?=/)|nvidia-nvswitch|nvidia)(?:-tools|ctl|-modeset|\d+|/|$)")
+_MODULE = lazy(r"/dev/(nvidia-uvm|nvidia-caps(?=/)|nvidia-nvswitch|nvidia)(?:-tools|ctl|-modeset|\d+|/|$)")
 # What the kernel calls the devices /dev/nvidia0 and /dev/nvidiactl: "nvidia-frontend" before driver 550
 # (NVIDIA/nvidia-container-toolkit#324).
 _NAMES = {"nvidia": ("nvidia", "nvidia-frontend", "nvidiactl")}

@@ -7,14 +7,15 @@ from qops.data import driver_packages as data
 from qops.data.drivers import release
 from qops.derive.derived import Derived
 from qops.derive.hardware_class import HardwareClass
+from qops.pattern import lazy
 
 # Boards of the Blackwell generation by name and PCI id: GB10, RTX PRO, GeForce 50, B200 and what is built of it.
-_BLACKWELL = re.compile(
+_BLACKWELL = lazy(
     r"Blackwell|\bGB(?:10|20[0-9]|100|200|300)\b|\bB[123]00\b|RTX 50[5-9]0|Device (?:29|2[b-d])[0-9a-f]{2}\b"
     r"|\[10de:(?:29|2[b-d]|2e1)[0-9a-f]{1,2}\]|Device 2e1[0-9a-f]\b",
     re.IGNORECASE,
 )
-_VERSION = re.compile(r"[0-9]{3}(?:\.[0-9]{1,3}){0,2}")
+_VERSION = lazy(r"[0-9]{3}(?:\.[0-9]{1,3}){0,2}")
 
 
 def blackwell(names: Sequence[str]) -> str:

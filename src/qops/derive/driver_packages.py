@@ -1,15 +1,14 @@
 """Which packages make the driver on a host, and what the installed ones are."""
 
-import re
-
 from msgspec import Struct, field
 
 from qops.data import driver_packages as data
 from qops.data.drivers import release
 from qops.evidence.packages import Packages
+from qops.pattern import lazy
 
-_HEADERS = re.compile(r"linux-image-(?!unsigned-)([a-z][a-z0-9.\-]*)")
-_KERNEL = re.compile(r"[0-9][\w.+~]*-[\w.+~]*?-?([a-z][a-z0-9\-]*)$")
+_HEADERS = lazy(r"linux-image-(?!unsigned-)([a-z][a-z0-9.\-]*)")
+_KERNEL = lazy(r"[0-9][\w.+~]*-[\w.+~]*?-?([a-z][a-z0-9\-]*)$")
 
 
 class PackageSet(Struct, frozen=True):

@@ -12,6 +12,7 @@ from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
 from qops.evidence.text import Quote
+from qops.pattern import lazy
 
 MANAGER = "nvidia-fabricmanager.service"
 NOT_READY = 802  # cudaErrorSystemNotReady, driver_types.h
@@ -19,7 +20,7 @@ WHOLE = (1, 2, 4, 8, 16)  # GPUs of an NVSwitch baseboard, or of a part of one t
 STATUS_LINES = 6  # `systemctl status` prints the state within this many lines of the unit's name
 
 # Boards of NVLink 5: B200 and what is built of it, by name and PCI id.
-_NVLINK5 = re.compile(r"\bG?B[23]00\b|Device 29[0-9a-f]{2}\b|\[10de:29[0-9a-f]{2}\]", re.IGNORECASE)
+_NVLINK5 = lazy(r"\bG?B[23]00\b|Device 29[0-9a-f]{2}\b|\[10de:29[0-9a-f]{2}\]", re.IGNORECASE)
 
 
 def nvlink5(names: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from qops.evidence.clock import HostClock
 from qops.evidence.text import Quote
+from qops.pattern import lazy
 
 # Seconds by which the kernel's own times run away from its clock, per second since boot: nothing corrects them.
 # Quartz of a mainboard is good for some tens of millionths; twice a usual 50 is taken.
@@ -19,7 +20,7 @@ _BEGIN = 160  # characters at the beginning of a line among which its time stand
 _FRACTION = r"(?:[.,](?P<fraction>\d{1,9}))?"
 _CLOCK = rf"(?P<clock>\d\d:\d\d:\d\d){_FRACTION}"
 _FORMS = tuple(
-    re.compile(form, re.ASCII)
+    lazy(form, re.ASCII)
     for form in (
         r"^\[ *(?P<uptime>\d{1,9})\.(?P<fraction>\d{6})\] ",  # dmesg, journalctl -o short-monotonic
         # docker logs --timestamps, journalctl -o short-iso; then NCCL since 2.26 and SGLang, which name no zone
@@ -31,7 +32,7 @@ _FORMS = tuple(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # A finding quotes what explains it, too: settings, versions.
-_ERROR = re.compile(
+_ERROR = lazy(
     r"error|critical|fatal|\bwarn|exception|\bxid\b|fail|time[d ]? ?out|killed process|abort|\[[EF]\d{4} ", re.I
 )
 

@@ -11,15 +11,16 @@ from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog
 from qops.evidence.pcie import PcieDevice, PcieTree
 from qops.evidence.text import Quote
+from qops.pattern import lazy
 
 # Only these two send peer traffic up to the root complex; SrcValid alone changes no route (PCIe base specification,
 # access control services; NVIDIA's NCCL guide, troubleshooting, PCI access control services).
 REDIRECT = ("ReqRedir", "CmpltRedir")
-_CONSUMER = re.compile(r"GeForce|RTX (?:20|30|40|50)\d0\b", re.IGNORECASE)
+_CONSUMER = lazy(r"GeForce|RTX (?:20|30|40|50)\d0\b", re.IGNORECASE)
 # The keys by which a patched module maps all memory through BAR1 (noonghunna/club-3090 873, nvrm_registry.h 595.45).
 _PATCH_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1", "PeerMappingOverride")
 _WITHDRAWN = (525, 105)  # the driver from which GeForce 40 boards are offered no P2P any more
-_NO_NVLINK = re.compile(r"RTX PRO \d|RTX (?:40|50)\d0\b|RTX \d{4} Ada|\bL40S?\b|\bL4\b", re.IGNORECASE)
+_NO_NVLINK = lazy(r"RTX PRO \d|RTX (?:40|50)\d0\b|RTX \d{4} Ada|\bL40S?\b|\bL4\b", re.IGNORECASE)
 _STATIC_BAR1 = "RMForceStaticBar1=1"
 
 

@@ -86,8 +86,10 @@ def loading(samples: GpuSamples | None) -> tuple[Stretch, ...]:
         best: Stretch | None = None
         for run in _growing(own):
             loaded = (run[-1].memory_used or 0) - (run[0].memory_used or 0)
+            if loaded < LOADED or len(run) < 4:
+                continue
             stretch = _stretch(index, run, None, loaded)
-            if loaded >= LOADED and len(run) >= 4 and (best is None or stretch.seconds > best.seconds):
+            if best is None or stretch.seconds > best.seconds:
                 best = stretch
         if best:
             found.append(best)

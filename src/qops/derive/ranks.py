@@ -11,6 +11,7 @@ from qops.evidence.nccl import NcclLog, Ras, RasAnswer, RasCommunicator, RasRank
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.text import Quote
 from qops.evidence.torch import FlightRecords, TorchLog
+from qops.pattern import lazy
 
 # Programs that a framework starts to build kernels while the other ranks wait (torch.compile, Triton,
 # FlashInfer, nvcc's own stages).
@@ -21,8 +22,8 @@ COMPILERS = frozenset((*_CUDA_COMPILERS, *_HOST_COMPILERS))
 
 # vllm v1/executor/multiproc_executor.py: VLLM::Worker_DP0_PP0_TP1_EP1; sglang srt/managers/scheduler.py:
 # sglang::scheduler_DP0_TP1. Each part stands there only where there is more than one.
-_WORKER = re.compile(r"(?:VLLM::Worker|sglang::scheduler)((?:_[A-Z]{2,4}\d{1,4}){1,8})(?:\s|$)", re.ASCII)
-_PART = re.compile(r"_([A-Z]{2,4})(\d{1,4})", re.ASCII)
+_WORKER = lazy(r"(?:VLLM::Worker|sglang::scheduler)((?:_[A-Z]{2,4}\d{1,4}){1,8})(?:\s|$)", re.ASCII)
+_PART = lazy(r"_([A-Z]{2,4})(\d{1,4})", re.ASCII)
 
 
 class Member(Struct, frozen=True):

@@ -1,18 +1,17 @@
 """Whether a host needs a reboot, why, and what a reboot would interrupt."""
 
-import re
-
 from qops.data import systems
 from qops.evidence.boot import BootLoader
 from qops.evidence.driver_setup import DriverSetup
 from qops.evidence.gpu import DriverModule, Gpus
 from qops.evidence.kernel import KernelCommandLine
 from qops.evidence.readiness import Standing
+from qops.pattern import lazy
 
 # What boot loaders add for themselves, and differs without meaning anything.
-_OWN = re.compile(r"(?:BOOT_IMAGE|initrd|root|rootflags|ro|rw|resume|crashkernel|systemd\.[a-z_]+|\$\S*)(?:=|$)")
+_OWN = lazy(r"(?:BOOT_IMAGE|initrd|root|rootflags|ro|rw|resume|crashkernel|systemd\.[a-z_]+|\$\S*)(?:=|$)")
 # Programs of a desktop: they draw on a GPU, and come back with it.
-_DESKTOP = re.compile(r"Xorg|Xwayland|gnome|kwin|plasma|mutter|sddm|lightdm|nvidia-persistenced|nv-fabricmanager")
+_DESKTOP = lazy(r"Xorg|Xwayland|gnome|kwin|plasma|mutter|sddm|lightdm|nvidia-persistenced|nv-fabricmanager")
 
 
 def newer_kernel(standing: Standing) -> str:

@@ -74,14 +74,14 @@ def read(sources: Iterable[str | Path], playbooks: str | Path | None = None) -> 
     """Read inventories: files, and folders of files with group_vars and host_vars beside them.
 
     `playbooks` is a folder of playbooks, which may have group_vars and host_vars too. What only Ansible can read
-    (plug-ins, programs, encrypted files) is passed over. UsageError for damaged YAML.
+    (plug-ins, programs, pipes, encrypted files) is passed over. UsageError for damaged YAML.
     """
     found = Declarations([], [])
     seen: set[Path] = set()
     for source, inventory in (*((s, True) for s in sources), *(((playbooks, False),) if playbooks else ())):
         path = Path(source)
-        if not path.exists():
-            continue  # "host1,host2" is an inventory too, without variables
+        if not path.is_file() and not path.is_dir():
+            continue  # "host1,host2" is an inventory too, without variables; a pipe has been read when Ansible had it
         folder = path if path.is_dir() else path.parent
         for file in sorted(_files(path)) if inventory else ():
             found.variables += _inventory(file, found)

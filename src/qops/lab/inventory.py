@@ -7,6 +7,13 @@ from qops.lab import keys
 from qops.lab.docker import Container
 from qops.lab.place import Place
 
+# Practice hosts have a repository of the lab's own, which offers driver and toolkit, and ask no other.
+_REPOSITORIES = {
+    "container_engine_source": "distribution",
+    "container_toolkit_repository": "leave",
+    "nvidia_driver_repository": "leave",
+}
+
 
 def render(place: Place, containers: Sequence[Container]) -> str:
     """Return the YAML that `ansible -i` takes. Hosts that are half built are left out."""
@@ -14,7 +21,7 @@ def render(place: Place, containers: Sequence[Container]) -> str:
 
     whole = [one for one in containers if not one.half_built]
     groups: dict[str, object] = {
-        "lab": {"hosts": {one.host: _variables(place, one) for one in whole}},
+        "lab": {"vars": _REPOSITORIES, "hosts": {one.host: _variables(place, one) for one in whole}},
     }
     for name in sorted({one.hardware_class for one in whole}):
         groups[name] = {"hosts": {one.host: {} for one in whole if one.hardware_class == name}}

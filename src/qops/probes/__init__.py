@@ -131,12 +131,18 @@ def literals() -> tuple[str, ...]:
 
 
 @cache
-def _probes_by_literal() -> tuple[frozenset[str], ...]:
-    wanted = [(probe.name, {literal.lower() for literal in probe.literals}) for probe in ALL]
-    return tuple(frozenset(name for name, own in wanted if literal in own) for literal in literals())
+def _names_by_literal() -> dict[str, set[str]]:
+    """Return which probes have a literal, without those that read every text."""
+    names: dict[str, set[str]] = {}
+    for probe in ALL:
+        for literal in () if probe.every else probe.literals:
+            names.setdefault(literal.lower(), set()).add(probe.name)
+    return names
 
 
 def called(text: Text) -> frozenset[str]:
-    """Return the names of the probes that have a literal in `text`."""
-    found = {index for index, _ in automaton(literals())("\n".join(text.lines).lower().encode())}
-    return frozenset().union(*(_probes_by_literal()[index] for index in found))
+    """Return the names of the probes that have a literal in `text`, without those that read every text."""
+    names = _names_by_literal()
+    wanted = tuple(names)
+    found = {index for index, _ in automaton(wanted)("\n".join(text.lines).lower().encode())}
+    return frozenset().union(*(names[wanted[index]] for index in found))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 LONGEST = 8000  # characters of a line that are looked at
 
@@ -78,7 +78,7 @@ def assignments(lines: tuple[str, ...]) -> Iterator[Assignment]:
         if parent is not None and line.strip():
             inside = len(line) - len(line.lstrip()) > parent or line.lstrip().startswith("- ")
             parent = parent if inside else None
-        if match := _K8S_NAME.match(line):
+        if "name:" in line and (match := _K8S_NAME.match(line)):
             pending = match[1]
         elif pending and (match := _K8S_VALUE.match(line)):
             yield Assignment(pending, _unquoted(match[1]), "container", index)
@@ -90,14 +90,16 @@ def assignments(lines: tuple[str, ...]) -> Iterator[Assignment]:
 
 
 def _in_line(lines: tuple[str, ...], index: int, line: str, *, listed: bool) -> Iterator[Assignment]:
-    if match := _SYSTEMD.match(line):
+    if "Environment=" in line and (match := _SYSTEMD.match(line)):
         yield from (Assignment(m[1], _value(m), "unit", index) for m in _systemd(match[1]))
         return
-    flags = [*_FLAG.finditer(line), *_GENV.finditer(line)]
+    flags = list(_FLAG.finditer(line)) if "-e" in line or "-x" in line else []
+    if "-genv" in line:
+        flags += _GENV.finditer(line)
     if flags:
         yield from (Assignment(m[1], _value(m), "container", index) for m in flags)
         return
-    if match := _SETENV.match(line):
+    if ("setenv" in line or "ENV" in line) and (match := _SETENV.match(line)):
         yield Assignment(match[1], _value(match), "image" if line.lstrip().startswith("ENV") else "shell", index)
         return
     kind = "container" if listed else "image" if line.lstrip().startswith("ENV ") else "shell"
@@ -114,9 +116,9 @@ def _in_line(lines: tuple[str, ...], index: int, line: str, *, listed: bool) -> 
     if found:
         rest = line[found[-1].end() :]
         last = found[-1]
-        if _COMMAND.match(rest):
+        if rest and _COMMAND.match(rest):
             kind = "job" if kind == "shell" else kind
-        elif not _ANNOTATION.fullmatch(rest.strip()) and not re.match(r"\s*(?:&&|;|\|)", rest):
+        elif rest.strip() and not _ANNOTATION.fullmatch(rest.strip()) and not re.match(r"\s*(?:&&|;|\|)", rest):
             if len(found) > 1 or not _dump(lines, index) or line[:1] in "-*" or rest[:1] in ")]}":
                 return
             yield Assignment(last[1], line[last.end(1) + 1 :].strip().strip("\"'"), kind, index)
@@ -124,7 +126,10 @@ def _in_line(lines: tuple[str, ...], index: int, line: str, *, listed: bool) -> 
         kind = "container" if quoted and kind == "shell" and rest.strip().startswith(('"', "'")) else kind
         yield from (Assignment(m[1], _value(m), kind, index) for m in found)
         return
-    for opener in (*_EXPORT.finditer(line), *_ENV.finditer(line)):
+    openers = [*_EXPORT.finditer(line)] if "export" in line or "declare" in line else []
+    if "env" in line:
+        openers += _ENV.finditer(line)
+    for opener in openers:
         inner = _run(line, opener.end())
         yield from (Assignment(m[1], _value(m), "job", index) for m in inner)
 
@@ -135,7 +140,7 @@ def _run(line: str, position: int) -> list[re.Match[str]]:
     match = _ONE.match(line, position)
     while match:
         found.append(match)
-        match = _NEXT.match(line, match.end()) if line[match.end() : match.end() + 1] in " \t,;(" else None
+        match = _NEXT.match(line, match.end()) if line.startswith((" ", "\t", ",", ";", "("), match.end()) else None
     return found
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.boot import BootLoader, BootSetting
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # GRUB on the Debian family: update-grub reads /etc/default/grub and grub.d/*.cfg. The Red Hat family keeps one entry
 # for each kernel, which grubby edits. The first `linux` line of grub.cfg is the default entry's.

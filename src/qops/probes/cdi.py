@@ -6,8 +6,8 @@ from typing import Any
 
 from qops.evidence.cdi import AptSource, Cdi, CdiNode, CdiSpec, CdiUnit
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # One shell. The specification of eight GPUs is 60 kB, most of it mounts; those of libraries other than libcuda tell
 # nothing. A practice host shows its devices below QOPS_ROOT, as plain files, which have no numbers.

@@ -1,10 +1,10 @@
 """Memory cgroups of the GPU processes: limit, use, and how often the kernel killed at that limit."""
 
-import re
 from collections.abc import Sequence
 
 from qops.evidence.process import Cgroup, Cgroups
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
 from qops.probes.process_script import GPU_PIDS
 
@@ -30,8 +30,8 @@ true
 """
 )
 
-_HEAD = re.compile(r"== cgroup of pid ([0-9]{1,10}): (/.{0,1000})$")
-_VALUE = re.compile(r"(memory\.(?:max|current|limit_in_bytes|usage_in_bytes)|oom_kill) (max|[0-9]{1,19})\s*$")
+_HEAD = lazy(r"== cgroup of pid ([0-9]{1,10}): (/.{0,1000})$")
+_VALUE = lazy(r"(memory\.(?:max|current|limit_in_bytes|usage_in_bytes)|oom_kill) (max|[0-9]{1,19})\s*$")
 _NO_LIMIT = 1 << 62  # version 1 prints "no limit" as a number near 2**63
 
 

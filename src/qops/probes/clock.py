@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from qops.evidence.readiness import Clock
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 SCRIPT = """echo "== clock $(date +%s) asked ${1:-}"
 timedatectl show --property=NTPSynchronized 2>/dev/null || chronyc -n tracking 2>/dev/null | grep Leap

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.power import ClockLocks
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 FILE = "/run/qops/gpu-clocks"  # what roles/gpu_power/files/qops-gpu-power.sh writes
 _MARK = "qops gpu clocks: "

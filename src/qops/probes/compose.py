@@ -7,8 +7,8 @@ from msgspec import Struct, field
 
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.assignments import assignments
-from qops.probes.pattern import lazy
 from qops.probes.sizes import limit, size
 
 _KEY = lazy(r"^( *)(?:- )?([A-Za-z_][\w.\-]{0,60}):(?:\s+(\S.{0,1000}))?$")

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from qops.evidence.readiness import Contact, Contacts
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 SECONDS = 3  # for one address; all are tried at once
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 from qops.probes.sizes import limit, size
 
 _RUN = lazy(r"(?:^|[\s;&|(\"'`])(docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s+(?=[-\w\\])")

@@ -6,8 +6,8 @@ from typing import Any
 
 from qops.evidence.container_engine import ContainerEngine, DaemonFlag, DaemonJson, DockerInfo
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # One shell. Files come with their numbers, so that what is quoted is where a person finds it. A daemon that hangs must
 # not hold the rest up. /etc/sysconfig/docker and /etc/default/docker are the distributions' environment files.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.container import ContainerGpus, GpusInContainers
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # Asked only in containers that were given GPUs, 16 at most. The cgroup's device rules cannot be read from outside:
 # since cgroup v2 they are a program in the kernel. Where a container does not see its GPUs, the reloads of systemd

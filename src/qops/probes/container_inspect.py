@@ -7,7 +7,7 @@ from typing import Any
 from qops.errors import ParseError
 from qops.evidence.container import Container
 from qops.evidence.text import Quote, Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _START = lazy(r"^\s*(?:\[\s*\{?|\{)\s*(?:\"(?:Id|Created|Name|HostConfig|State)\".*)?$")
 _MARKS = ('"HostConfig"', '"ShmSize"', '"IpcMode"', '"OOMKilled"', '"NetworkMode"')

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import CpuFrequency
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # Paths relative to /sys, which QOPS_ROOT moves. `none` tells a host without cpufreq from one that was not asked.
 SCRIPT = """\

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from qops.evidence.process import CudaLibraries, CudaLibrary
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes import elf
 from qops.probes.base import Command, Probe
 from qops.probes.loader import picked
-from qops.probes.pattern import lazy
 
 # Lists what exists, without opening a device. `-> ` gives what a link means. The compat note is a text of less than
 # a thousand bytes in a library of a hundred megabytes: grep finds it in well under a second.

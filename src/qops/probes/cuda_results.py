@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.process import CudaResult, CudaResults
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 
 # driver_types.h of CUDA 13.0: what a test of cuInit or cudaGetDeviceCount prints when CUDA does not start.
 KNOWN = frozenset((34, 35, 36, 100, 101, 209, 222, 700, 719, 802, 803, 804, 999))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.readiness import Disks, Filesystem
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # -l: a network filesystem that hangs would hang df with it, so of those only the place is told.
 SCRIPT = """df -PTkl 2>/dev/null

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import DriverModule
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe, Read
-from qops.probes.pattern import lazy
 
 # /proc/driver/nvidia/version, and the kernel's log when the module loads. The closed module prints
 # "NVIDIA UNIX x86_64 Kernel Module  470.63.01", the open one "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05".

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import DriverParams
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe, Read
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 # Names that only this file has: enough of them to know it, or a line of it, when it is pasted. Driver 580.

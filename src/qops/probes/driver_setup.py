@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.driver_setup import AptPin, DriverSetup, ModuleOption
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 JOURNAL = "/var/lib/qops/nvidia_driver/journal.json"
 UNITS = ("nvidia-persistenced.service", "nvidia-fabricmanager.service")

@@ -1,18 +1,17 @@
 """What the bytes of a shared library say: the forward compatibility note of libcuda, and NCCL's version."""
 
 import json
-import re
 import struct
 
 from msgspec import Struct
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _NOTE = b".note.cuda.fwd_compatibility"
 _OWNER = b"NVIDIA Corporation"
 _MOST_SECTIONS = 4096
 # NCCL keeps this text for its version banner, e.g. `NCCL version 2.28.9+cuda13.0`.
-_NCCL = re.compile(rb"NCCL version ([0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3})(\+cuda[0-9]{1,2}\.[0-9]{1,2})?")
+_NCCL = lazy(rb"NCCL version ([0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3})(\+cuda[0-9]{1,2}\.[0-9]{1,2})?")
 _JSON = lazy(r"\{[^{}]{0,4000}\}")
 
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from qops.evidence.engine import EngineLog, EngineLogs
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
 from qops.probes.engine_arguments import pairs
 from qops.probes.engine_log_script import HEADER, SCRIPT
-from qops.probes.pattern import lazy
 
 MOST_LOGS = 1000
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from qops.evidence.engine import EngineMetrics, MetricsSample
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 MOST_NAMES = 3000
 MOST_SAMPLES = 1000

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from qops.evidence.process import Environment, Variable
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.assignments import assignments
 from qops.probes.base import Command, Probe, Read
-from qops.probes.pattern import lazy
 from qops.probes.process_script import ENVIRONMENT
 
 _PID = lazy(r"== pid ([0-9]{1,10})\s*$")

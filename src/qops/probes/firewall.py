@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.firewall import Firewall
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # ufw's unit is active where ufw is not, so its own file is asked.
 SCRIPT = """PATH=$PATH:/usr/sbin:/sbin; export PATH

@@ -12,9 +12,9 @@ from typing import Any
 from qops.errors import ParseError
 from qops.evidence.text import Quote, Text
 from qops.evidence.torch import FlightEntry, FlightRecord, FlightRecords
+from qops.pattern import lazy
 from qops.probes import plain_pickle
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 
 MOST_ENTRIES = 20_000  # of one dump; torch keeps 2,000 unless told otherwise
 MOST_FRAMES = 40
@@ -23,7 +23,7 @@ MOST_JSON = 128 * 1024 * 1024  # characters
 
 # torch writes PREFIX followed by the rank; the prefix is `/tmp/nccl_trace_rank_` unless somebody sets another.
 _RANK_IN_NAME = lazy(r"(?:rank|[_-])(\d{1,6})(?:\.[a-z]{1,8})?$", re.ASCII)
-_PICKLE = re.compile(rb"\x80[\x00-\x05]")
+_PICKLE = lazy(rb"\x80[\x00-\x05]")
 _KEYS = ('"pg_config"', '"collective_seq_id"', '"nccl_comm_state"', '"pg_status"')
 
 

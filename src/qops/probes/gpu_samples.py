@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from qops.evidence.gpu import GpuSample, GpuSamples
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes import gpus
 from qops.probes.base import Command, Probe
 from qops.probes.nvidia_smi import dmon, query_csv
 from qops.probes.nvidia_smi.quantity import number, size, whole, word
 from qops.probes.nvidia_smi.reading import UNKNOWN, Reading
 from qops.probes.nvidia_smi.stamp import seconds
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _STAMPED = lazy(r"([0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}), *(\S.*)", re.ASCII)
@@ -70,6 +70,8 @@ def parse(texts: Sequence[Text]) -> GpuSamples | None:
 
 def _series(text: Text) -> Iterator[tuple[list[GpuSample], bool]]:
     """Yield (readings, whether their times are of a common clock) for each series in `text`."""
+    if text.probe == gpus.PROBE.name:  # each of its answers is of one moment
+        return
     stamped = [r for r in _stamped(text) if r.at is not None]
     if stamped:
         yield [_sample(r, r.at or 0.0) for r in stamped], True
@@ -160,7 +162,11 @@ def _has(text: Text, pattern: re.Pattern[str]) -> bool:
 def recognise(text: Text) -> bool:
     """Whether `text` holds a series, a description of GPUs, or a sentence about their use."""
     return (
-        _has(text, _STAMPED) or _has(text, dmon.HEADER) or _has(text, _PROSE["utilization"]) or (gpus.recognise(text))
+        text.probe == gpus.PROBE.name
+        or _has(text, _STAMPED)
+        or _has(text, dmon.HEADER)
+        or _has(text, _PROSE["utilization"])
+        or gpus.recognise(text)
     )
 
 

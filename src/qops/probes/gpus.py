@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from qops.errors import ParseError
 from qops.evidence.gpu import Gpus
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
 from qops.probes.candidates import lines_with
 from qops.probes.nvidia_smi import bare_rows, query_csv, query_text, query_xml, table
 from qops.probes.nvidia_smi.fields import ANYWHERE, REASON_KEYS, SECTIONS, VERSIONS
 from qops.probes.nvidia_smi.reading import Answer, merge
-from qops.probes.pattern import lazy
 
 # Lines of `-q` that stand alone: one of its headings, or one of its unmistakable keys with a value.
 _COMMON = ("pci", "clocks", "fabric", "utilization", "temperature", "volatile")  # other programs say them too
@@ -26,7 +26,7 @@ _LONE = lazy(
     + r")\W*$|\b(?:fabric|utilization) */",
     re.IGNORECASE,
 )
-_CLUES = (query_text.CLUE, table.CLUE, query_csv.CLUE, re.compile(r"<nvidia_smi_log>|<gpu id="), _LONE)
+_CLUES = (query_text.CLUE, table.CLUE, query_csv.CLUE, lazy(r"<nvidia_smi_log>|<gpu id="), _LONE)
 # What each line that a clue accepts holds: only these lines are looked at.
 _KEYS = (*_COMMON, *_HEADINGS, *ANYWHERE, *VERSIONS, *REASON_KEYS)
 _LITERALS = (

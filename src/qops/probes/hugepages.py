@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import Hugepages
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
 SCRIPT = f"""\

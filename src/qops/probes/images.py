@@ -6,9 +6,9 @@ from typing import Any
 
 from qops.evidence.image import Compat, Image, Images, KeptImage, Look, WantedImage
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes import elf
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 LIST = "/etc/qops/images.list"  # an image on each line: name, image, digest or "-", id or "-"
 RECORD = "/var/lib/qops/images.json"

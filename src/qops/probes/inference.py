@@ -6,8 +6,8 @@ from typing import Any
 
 from qops.evidence.inference import InferenceService, InferenceServices
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 FOLDER = "/etc/qops/serve"
 _HEAD = "== inference services"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import Iommu
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # /sys/class/iommu has one link for each unit; a group's type is in /sys/kernel/iommu_groups/N/type
 # (kernel documentation, ABI/testing/sysfs-class-iommu and sysfs-kernel-iommu_groups).

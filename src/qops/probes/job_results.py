@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.engine import JobResult, JobResults
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 
 _STATUS = lazy(
     r"^\s*(?:\[rc=(-?[0-9]{1,5})\]|[Ee]xit(?:ed)? (?:code|status)(?: is| was)?\s*[:=]?\s*(-?[0-9]{1,5})"

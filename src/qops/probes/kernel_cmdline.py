@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from qops.errors import ParseError
 from qops.evidence.kernel import KernelCommandLine
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe, Read
-from qops.probes.pattern import lazy
 
 # `/proc/cmdline` starts with BOOT_IMAGE= (GRUB), initrd= (systemd-boot) or root=; the kernel log repeats it.
 _LINE = lazy(r"(?:(?:Kernel c|C)ommand line: |^\s*)((?:BOOT_IMAGE=|initrd=|root=(?:\w*UUID=|LABEL=|/dev/|ZFS=))\S.*)$")

@@ -7,8 +7,8 @@ from msgspec import Struct, field
 
 from qops.evidence.kernel import AerError, KernelLog, OomKill, Xid
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # `NVRM: Xid (PCI:0000:01:00): 79, pid=…`, `Xid (PCI:0000:01:00 GPU-I:05): …`, before 2013 `Xid (0000:01:00): 31, Ch …`;
 # open-gpu-kernel-modules src/nvidia/src/kernel/rmapi/rpc… and nvlog print the same form.

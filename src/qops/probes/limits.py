@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import AllLimits, Limits
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.process_script import GPU_PIDS
 from qops.probes.sizes import limit
 
@@ -67,19 +67,19 @@ def _read(text: Text) -> tuple[Limits, ...]:
             owner = f"pid {match[1]}" if match else owner
         field = value = None
         who = owner or "shell"
-        if match := _ASKED.search(line):
+        if "ulimit" in line and (match := _ASKED.search(line)):
             asked = match[1]
             continue
         if asked and (match := _VALUE.match(line)):
             field, value = _FIELDS[asked], limit(match[1], 1 if asked == "n" else 1024)
-        elif match := _PROC.match(line):
+        elif "Max " in line and (match := _PROC.match(line)):
             field, value, who = _FIELDS[match[1]], limit(match[2]), owner or "process"
         elif match := _SHELL.match(line):
             field = _FIELDS[match[1]]
             value = limit(match[2], 1 if field == "nofile" else 1024)
-        elif match := _UNIT.match(line):
+        elif "Limit" in line and (match := _UNIT.match(line)):
             field, value, who = _FIELDS[match[1]], limit(match[2]), owner or "unit"
-        elif match := _UCX.search(line):
+        elif "(ulimit -l)" in line and (match := _UCX.search(line)):
             field, value, who = "memlock", int(match[1]) * 1024, owner or "process"
         asked = asked if not line.strip() else ""
         if field is not None and value is not None:

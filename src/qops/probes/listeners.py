@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from qops.evidence.firewall import Listener, Listeners
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # A session tells the port on which SSH comes in even where systemd listens in its stead (ssh.socket).
 SCRIPT = """command -v ss >/dev/null || exit 0

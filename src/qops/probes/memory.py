@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from qops.errors import ParseError
 from qops.evidence.kernel import Memory
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe, Read
-from qops.probes.pattern import lazy
 from qops.probes.sizes import size
 
 _MEMINFO = lazy(r"\s*(MemTotal|MemFree|MemAvailable|Cached|SwapTotal):\s+([0-9]{1,18}) kB\b")

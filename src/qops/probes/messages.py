@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from qops.data.messages import ALL
+from qops.data.messages.engine import READY
 from qops.data.messages.process import ERROR_LINE
 from qops.evidence.message import Hit, Logs, Message
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
+from qops.probes import unit_runs
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 from qops.probes.scan import places
 
 WINDOW = 4096  # characters searched before and after a literal: patterns are not linear in the length of a line
@@ -33,10 +35,14 @@ def _by_literal() -> dict[str, tuple[Message, ...]]:
 def candidates(text: Text) -> Iterator[tuple[int, int, str]]:
     """Yield (index of the line, offset in it, literal) for each known literal in `text`, without regard to case.
 
+    Elements of XML are left out.
     The offset counts the bytes of the line in lower case; that is its place in a line of plain ASCII.
     """
     literals = tuple(_by_literal())
-    lowered = [_lowered(line).encode() for line in text.lines]
+    lines = ["" if line.endswith(">") and _is_element(line) else line for line in text.lines]
+    whole = "\n".join(lines)
+    lower = whole.lower()
+    lowered = lower.encode().split(b"\n") if len(lower) == len(whole) else [_lowered(line).encode() for line in lines]
     for index, offset, literal in places(lowered, literals):
         yield index, offset, literals[literal]
 
@@ -45,6 +51,12 @@ def _lowered(line: str) -> str:
     """Return `line` in lower case, character for character (a dotted capital I would become two)."""
     lower = line.lower()
     return lower if len(lower) == len(line) else "".join(character.lower()[:1] for character in line)
+
+
+def _is_element(line: str) -> bool:
+    """Return whether `line` is one element of XML with its value: an answer has thousands, and none is a message."""
+    name = line.lstrip().removeprefix("<").partition(">")[0]
+    return line.endswith(f"</{name}>") and line.count("<") == 2
 
 
 def part(line: str, offset: int) -> str:
@@ -64,6 +76,7 @@ def parse(texts: Sequence[Text]) -> Logs:
     unclaimed: list[str] = []
     for text in texts:
         known: set[int] = set()
+        found: list[tuple[int, Hit]] = []
         kept: Counter[str] = Counter()
         tried: Counter[tuple[int, str]] = Counter()
         for index, offset, literal in candidates(text):
@@ -83,7 +96,9 @@ def parse(texts: Sequence[Text]) -> Logs:
                 kept[message.id] += 1
                 if kept[message.id] <= KEPT:
                     groups = {k: v for k, v in match.groupdict().items() if v is not None}
-                    hits.append(Hit(message.id, text.quote(index), groups))
+                    found.append((index, Hit(message.id, text.quote(index), groups)))
+        past = unit_runs.mended(text.lines, [index for index, hit in found if hit.id == READY.id])
+        hits += [hit for index, hit in found if not any(index in run for run in past)]
         # Of a reduced text most lines were not kept.
         if text.numbers or any(
             line.strip() and i not in known and not _RULE.fullmatch(line) for i, line in enumerate(text.lines)
@@ -100,6 +115,6 @@ PROBE = Probe(
     makes=Logs,
     parse=parse,
     recognise=lambda text: bool(text.lines),
-    literals=tuple(literal for message in ALL for literal in message.literals),
+    literals=(*(literal for message in ALL for literal in message.literals), *unit_runs.ENDS),
     every=True,
 )

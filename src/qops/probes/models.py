@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from qops.evidence.model import Models, Overlay, StoredModel
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 LIST = "/etc/qops/models.list"  # a model on each line: its folder; then, of an overlay, definition and folder
 MANIFEST, VERIFIED, OVERLAY = "qops-manifest.json", ".qops-verified", "qops-overlay.json"

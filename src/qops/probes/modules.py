@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import Modules
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe, Read
-from qops.probes.pattern import lazy
 
 # The marker is printed only where the running kernel has a module folder: a container without one has not looked.
 SCRIPT = """[ -d /lib/modules ] || exit 0

@@ -13,7 +13,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _MARK = lazy(r"NCCL (INFO|WARN|ATTN)(?: |$)", re.ASCII)
 _HEAD = lazy(

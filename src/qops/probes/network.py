@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from qops.evidence.network import Gid, Interface, Network
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _LINK = lazy(r"\s*[0-9]{1,6}: ([^\s:@]{1,32})(?:@[^\s:]{1,32})?: <([A-Z0-9_,-]{0,200})>(.{0,400})", re.ASCII)
@@ -105,13 +105,13 @@ def _interfaces(text: Text, found: _Found) -> None:
     current = ""
     for index, raw in enumerate(text.lines):
         line = strip(raw)
-        link = _LINK.match(line) or _IFCONFIG.match(line)
+        link = _LINK.match(line) or ("flags=" in line and _IFCONFIG.match(line))
         if link:
             mtu = _MTU.search(link[3])
             current = link[1]
             found.interface(current, text.quote(index), _up(link[2], link[3]), int(mtu[1]) if mtu else None)
             continue
-        one = _ONE_LINE.match(line)
+        one = _ONE_LINE.match(line) if "inet" in line else None
         if one:
             found.address(one[1], one[2], text.quote(index))
             continue
@@ -140,7 +140,7 @@ def _gids(text: Text, found: _Found) -> None:
         if new_port:
             port = int(new_port[1])
             continue
-        netdev = _NETDEV.match(line)
+        netdev = _NETDEV.match(line) if "==>" in line else None
         if netdev:
             found.netdevs.setdefault((netdev[1], int(netdev[2])), netdev[3])
             found.interface(netdev[3], text.quote(index), netdev[4] == "Up")

@@ -6,8 +6,8 @@ from msgspec import Struct, field
 
 from qops.evidence.network import NetworkConfig, NetworkFile
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # netplan comes first where it is there: it writes what NetworkManager or networkd then read. A networkd that does not
 # run comes last; it touches no interface that no file of its own names.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import P2pPair, P2pStatus
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _ASKED = lazy(r"(?:-p2p|--p2pstatus)[ =_-]([rwnap])\b")  # also a file named after the command
@@ -46,7 +46,8 @@ def parse(texts: Sequence[Text]) -> P2pStatus | None:
             if _GPU.fullmatch(tokens[0]) and len(tokens) > 1 and all(_CELL.fullmatch(t) for t in tokens[1:]):
                 named = columns or [f"GPU{n}" for n in range(len(tokens) - 1)]
                 pairs += [(tokens[0], b, cell) for b, cell in zip(named, tokens[1:], strict=False)]
-            pairs += [(f"GPU{int(a)}", f"GPU{int(b)}", cell) for a, b, cell in _WRITTEN.findall(line)]
+            if line.count("GPU") > 1:
+                pairs += [(f"GPU{int(a)}", f"GPU{int(b)}", cell) for a, b, cell in _WRITTEN.findall(line)]
             for a, b, status in pairs:
                 if status == "X" or a == b:
                     continue

@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 
 from qops.evidence.packages import Package, Packages
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # rpm's time of installation tells which of several kernels is the newest. dnf is not asked: it takes a second, and
 # its locks are a file. A Debian that has rpm as a tool has an empty rpm database, so dpkg comes first.

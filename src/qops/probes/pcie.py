@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from qops.evidence.pcie import PcieDevice, PcieTree
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _HEAD = lazy(
@@ -45,7 +45,7 @@ _CLASSES = {
     "0680": "Bridge",
 }
 # Words of the class names in pci.ids; a log line that begins with 12:34.5 is no device.
-_CLASS = re.compile(
+_CLASS = lazy(
     r"[Bb]ridge|controller|[Dd]evice|accelerator|[Cc]o-processor|[Mm]emory|peripheral|IOMMU|SMBus|[Cc]lass|"
     r"Instrumentation|counters|PIC|[0-9a-f]{4}"
 )

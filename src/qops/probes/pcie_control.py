@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.boot import ModuleOption, PcieControl
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # Programs that run virtual machines, by the names that the kernel keeps of them (15 characters).
 # QOPS_ROOT shows another machine's /sys in place of this one's.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import PeerRate, PeerRates
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 
 _HEAD = lazy(r"^\s*(Unidirectional|Bidirectional) P2P=(Enabled|Disabled)\b.{0,40}Bandwidth.{0,40}Matrix", re.ASCII)
 _NUMBER = lazy(r"[0-9]{1,6}(?:\.[0-9]{1,4})?", re.ASCII)

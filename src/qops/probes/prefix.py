@@ -2,7 +2,7 @@
 
 import re
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 LONGEST = 2000  # characters; no line of a report that is parsed here is longer, and patterns stay fast on less
 

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from qops.evidence.process import Process
 from qops.evidence.text import Quote, Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 STATE = lazy(r"\s*State:\s+([RSDTtZXIW])(?: \([\w ]{1,30}\))?\s*$")
 

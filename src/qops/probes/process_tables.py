@@ -4,7 +4,7 @@ import re
 
 from qops.evidence.process import Process
 from qops.evidence.text import Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _COMMAND = ("COMMAND", "CMD", "COMM")
 _STATE = ("STAT", "S")

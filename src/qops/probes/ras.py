@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from qops.evidence.nccl import Ras, RasAnswer, RasCommunicator
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.ras_client import SCRIPT
 from qops.probes.ras_json import MARK, documents
 from qops.probes.ras_text import COMMUNICATOR, Reader

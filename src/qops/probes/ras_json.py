@@ -12,7 +12,7 @@ from typing import Any
 
 from qops.evidence.nccl import RasAnswer, RasCommunicator, RasRank
 from qops.evidence.text import Quote, Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 MARK = '"nccl_version"'
 MOST_BYTES = 32 * 1024 * 1024  # of one document

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from qops.evidence.nccl import RasAnswer, RasCommunicator, RasRank
 from qops.evidence.text import Quote
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 MOST_RANKS = 4096  # ranks of one communicator that are filled in when RAS only counts them
 MOST_COMMUNICATORS = 2000  # in one answer

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.network import RdmaPort, RdmaPorts
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # One line for each port. The interface is the one whose device is the same PCI function; `speed` is in Mb/s and
 # cannot be read while the link is down. QOPS_ROOT shows another machine's /sys in place of this one's.

@@ -5,8 +5,8 @@ from typing import Any
 
 from qops.evidence.services import Service, Services
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 UNITS = (
     "ssh.service", "sshd.service", "user.slice", "system.slice", "chrony.service", "chronyd.service",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import SharedMemory
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.sizes import size
 
 # NCCL unlinks a segment as soon as both sides have attached, so a name that stays was left by a process that died.
@@ -51,7 +51,7 @@ def parse(texts: Sequence[Text]) -> SharedMemory | None:
         for index, line in enumerate(text.lines):
             if len(line) > 2000:
                 continue
-            if match := _IN_CONTAINER.search(line):
+            if "exec" in line and (match := _IN_CONTAINER.search(line)):
                 owner = match[1]
             if _LISTING.search(line):
                 listing = True

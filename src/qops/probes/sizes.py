@@ -2,7 +2,7 @@
 
 import re
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
 _SIZE = lazy(r"\s*([0-9]{1,18}(?:\.[0-9]{1,6})?)\s*([bkmgtp]?)(?:i?b?|ytes)\s*", re.IGNORECASE | re.ASCII)

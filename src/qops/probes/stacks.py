@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from qops.evidence.text import Quote, Text
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 _PROCESS = lazy(r"\s*Process ([0-9]{1,10}): ?(.*)$")
 _THREAD = lazy(r"\s*Thread (?:0x)?[0-9A-Fa-f]{1,16} \(([\w+]{1,20})\)(?:: \"(.{0,80})\")?\s*$")

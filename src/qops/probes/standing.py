@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.readiness import Standing
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 # Units that serve a model, by the names that people give them.
 UNITS = ("qops-serve*", "vllm*", "sglang*", "ollama*", "llama*", "trtllm*", "triton*", "ray*")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import Sysctls
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 
 KEYS = (
     "fs.file-max", "fs.nr_open", "kernel.dmesg_restrict", "kernel.hung_task_timeout_secs", "kernel.numa_balancing",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from qops.evidence.kernel import System
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe, Read
-from qops.probes.pattern import lazy
 
 # uname -a: `Linux HOST RELEASE #VERSION … MACHINE GNU/Linux`
 _UNAME = lazy(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qops.evidence.gpu import Pair, Path, Topology
 from qops.evidence.text import Quote, Text
+from qops.pattern import lazy
 from qops.probes.base import Command, Probe
-from qops.probes.pattern import lazy
 from qops.probes.prefix import LONGEST, strip
 
 _MOST_GPUS = 128

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from qops.evidence.text import Quote, Text
 from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkerExit, WorkState
+from qops.pattern import lazy
 from qops.probes.base import Probe
-from qops.probes.pattern import lazy
 
 KEPT = 5000  # of each kind
 

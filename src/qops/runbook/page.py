@@ -14,14 +14,14 @@ CHANGING = ("Mitigation", "Change", UNDO)
 _FENCE = re.compile(r"^```(\S*)[ ]?(.*)$")
 _ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)=(\"[^\"$`\\]*\"|'[^']*'|[\w./:@%+,-]*)$")
 # Commands of the machine from which hosts are managed; all others are the host's own, as is the judgement of an image
-# or of a model that lies there.
-_HERE = re.compile(r"^(?:sudo )?(?:qops|ansible|ansible-playbook)\s(?!.*--(?:image|model|rootfs)\b)")
+# or of a model that lies there, and what measures its GPUs.
+_HERE = re.compile(r"^(?:sudo )?(?:qops(?! probe\b)|ansible|ansible-playbook)\s(?!.*--(?:image|model|rootfs)\b)")
 
 
 class Step(Struct, frozen=True):
     """Commands that run together: one block of a page, or that part of it which belongs to one machine.
 
-    `given` are the assignments above it on the page, which a reader's shell would still have.
+    `given` are the assignments above it on the page that it uses, which a reader's shell would still have.
     """
 
     heading: str
@@ -77,8 +77,9 @@ def _steps(heading: str, marks: list[str], block: list[str], given: dict[str, st
 
     def end(*, here: bool) -> None:
         if any(line.strip() for line in lines):
-            step = Step(heading, "\n".join(lines), changes, here, "hand" in marks, tuple(known.values()))
-            found.append(step)
+            script = "\n".join(lines)
+            used = tuple(line for name, line in known.items() if re.search(rf"\$\{{?{name}\b", script))
+            found.append(Step(heading, script, changes, here, "hand" in marks, used))
         lines.clear()
         known.clear()
         known.update(given)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from qops.errors import BundleError
+from qops.pattern import lazy
 from qops.transports.packed import shown
 
 MEMBERS = 10_000
@@ -21,7 +22,7 @@ NAME = 1024  # characters of a member's name
 _EXTENDED = 64 << 10  # bytes of one extended header
 _DIRECTORY = 8 << 20  # bytes of a zip's directory: room for 10,000 members with long names
 _HINT = "unpack it, look at what it holds, and give the folder"
-_RECORD = re.compile(rb"(\d{1,6}) ([^=\n]{1,256})=")
+_RECORD = lazy(rb"(\d{1,6}) ([^=\n]{1,256})=")
 _KINDS = {
     b"1": "a link",
     b"2": "a link",

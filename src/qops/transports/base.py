@@ -1,14 +1,15 @@
 """The transport protocol, and the border where host output becomes clean text."""
 
-import re
 from typing import Protocol
 
 from msgspec import Struct
 
+from qops.pattern import lazy
+
 # ECMA-48 control sequences (CSI … final byte), operating system commands (OSC … BEL or ST) and two-byte escapes.
 # None of them may reach over the end of a line: line numbers must stay those of the original.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n]*\x1b\\|[@-Z\\-_])")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ESCAPES = lazy(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n]*\x1b\\|[@-Z\\-_])")
+_CONTROLS = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Completed(Struct, frozen=True):

@@ -8,16 +8,17 @@ import msgspec
 
 from qops.errors import BundleError
 from qops.evidence.text import Gap, Text
+from qops.pattern import lazy
 from qops.transports.base import lines
 from qops.transports.reduce import LARGE, Find, reduce, whole_lines
 
 BINARY = 128 << 20  # bytes of a dump or a library that are read; a libcuda has about 100 MB
 SNIFF = 8 << 10  # bytes that decide what a file is
 _CONTROLS = bytes({*range(1, 9), *range(14, 27), *range(28, 32)})  # not in any text; tab to return and escape are
-_PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_SAFETENSORS = re.compile(rb".{4}\0{4}\{", re.DOTALL)  # the size of a JSON header, and its beginning
-_VARIABLE = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=[^\0]*\0")
-_DOCKER = re.compile(rb'\{"log": ?"')  # docker's json-file driver
+_PICKLE = lazy(rb"\x80[\x02-\x05]")
+_SAFETENSORS = lazy(rb".{4}\0{4}\{", re.DOTALL)  # the size of a JSON header, and its beginning
+_VARIABLE = lazy(rb"[A-Za-z_][A-Za-z0-9_]*=[^\0]*\0")
+_DOCKER = lazy(rb'\{"log": ?"')  # docker's json-file driver
 
 
 class _Docker(msgspec.Struct, frozen=True):

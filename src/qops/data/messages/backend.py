@@ -29,10 +29,13 @@ ARCH_UNSUPPORTED = Message(
         "does not support the current device",
         "only support",
         "only works on",
-        "not support",
-        "unsupported",
-        "unavailable",
-        "not implemented",
+        "is only available on",
+        *(
+            f"{refused} {of}"
+            for refused in ("not supported", "unsupported", "not implemented", "unavailable")
+            for of in ("on", "for", "with")
+        ),
+        "does not support attention sinks",
         "requires sm",
         "requires compute capability",
         "requires device capability",
@@ -64,7 +67,7 @@ BACKEND_GARBAGE = Message(
     r"(?:\ball[- ](?:zeros?|nans?)\b|\b(?:returns?|gives?|gave|produces?|yields?|outputs?) (?:all |silently )?(?:zeros?|nans?|garbage|wrong|incorrect)|\b(?:output|result|logits)s? "
     r"(?:is|are|was|were|contains?) (?:all |byte |pure |complete(?:ly)? )?(?:zeros?|nans?|garbage|gibberish|wrong|incorrect)|\bgarbage (?:output|tokens?"
     r"|text)|[:=] ?['\"]?!{8})",
-    ("zero", "nan", "garbage", "gibberish", "wrong", "incorrect", "!!!!!!!!"),
+    (" zero", "-zero", " nan", "-nan", "garbage", " gibberish", " wrong", " incorrect", "!!!!!!!!"),
     "flashinfer-ai/flashinfer#3398, #1646; vllm-project/vllm#48898",
 )
 LOW_PRECISION_BACKEND = Message(

@@ -8,7 +8,10 @@ def _result(code: int) -> tuple[str, tuple[str, ...]]:
 
     torch prints `Error 803: …` and `cuInit()=803`, the CUDA samples `code=803(…)`, others `returned 803`, `[803] Call`.
     """
-    forms: tuple[str, ...] = (f"error {code}", f"error ({code})", f"code={code}", f"code {code}", f"cuInit()={code}")
+    forms: tuple[str, ...] = (
+        *(f"error {code}", f"error={code}", f"error ({code})"),
+        *(f"code={code}", f"code {code}", f"cuInit()={code}"),
+    )
     forms += (f"returned {code}", f"[{code}] Call", f"failure {code} ", f"failure: {code}")
     words = rf"(?:error|code|returned|cuInit\(\)|failure:?)[ =(]{{1,2}}{code}(?!\d)|\[{code}\] Call"
     return words, forms

@@ -113,7 +113,7 @@ NVIDIA_SYSMEM = Message(
 )
 UNIFIED_BOARD = Message(
     "engine-unified-board",
-    r"\bGB10\b|DGX Spark|\bsm_121a?\b|Memory-Usage.*Not Supported|HYPERVISOR.*GB10",
+    r"\bGB10\b|DGX Spark|\bsm_121a?\b|HYPERVISOR.*GB10",
     ("GB10", "DGX Spark", "sm_121"),
     "nvidia-smi on GB10 prints the name",
 )
@@ -179,7 +179,10 @@ IPC_INVALID = Message(
     "engine-ipc-invalid-argument",
     r"custom_all_reduce\S*[:\s].{0,80}invalid argument|cudaIpcGetMemHandle.{0,80}invalid|"
     r"RuntimeError: (?:CUDA error: )?invalid argument|get_graph_buffer_ipc_meta|register_(?:graph_)?buffers?.{0,60}invalid",
-    ("invalid argument", "cudaIpcGetMemHandle", "get_graph_buffer_ipc_meta"),
+    (
+        *("invalid argument", "cudaIpcGetMemHandle", "get_graph_buffer_ipc_meta"),
+        *("register_buffer", "register_graph_buffer"),
+    ),
     "vllm csrc/custom_all_reduce.cuh; vllm#42609, #49101",
 )
 FORK = Message(

@@ -61,6 +61,8 @@ SHAPE = Message(
         "The size of tensor",
         "loaded_weight",
         "param_data",
+        "cannot reshape",
+        ") + length",
         "weight_packed",
     ),
     "vllm model_executor/parameter.py:153 (PR 38832); weight_utils.py default_weight_loader",

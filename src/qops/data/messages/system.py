@@ -162,7 +162,10 @@ NO_GPU_RUNTIME = Message(
     r"|nvidia-container-(?:runtime|cli|toolkit)(?:-hook)?\\*[\"']?:? .{0,30}(?:executable file not found|no such file|"
     r"command not found)|nvidia-ctk: (?:command )?not found"
     r"|executable file \W?nvidia-container-[\w-]{1,20}\W? not found",
-    ("could not select device driver", "runtime", "nvidia-container-", "nvidia-ctk"),
+    (
+        *("could not select device driver", "unknown runtime", "unknown or invalid runtime", "no runtime for"),
+        *("nvidia-container-", "nvidia-ctk"),
+    ),
     "moby daemon/nvidia_linux.go, runtime; containerd cri; NVIDIA/nvidia-docker#1637, #578",
 )
 CDI_UNRESOLVED = Message(
@@ -185,7 +188,7 @@ DEVICE_NODE_MISSING = Message(
     r"[Nn]o such file|ConditionPathExists=/dev/nvidia\S* was not met"
     r"|failed to (?:generate|create) .{0,30}CDI.{0,160}(?:Driver[ _]Not[ _]Loaded|failed to initialize NVML)"
     r"|nvidia-cdi-refresh\.service: Failed with result",
-    ("/dev/nvidia", "CDI", "nvidia-cdi-refresh.service: Failed"),
+    ("/dev/nvidia", "failed to generate", "failed to create", "nvidia-cdi-refresh.service: Failed"),
     "moby; systemd; NVIDIA/nvidia-docker#288; NixOS/nixpkgs#451912; NVIDIA/nvidia-container-toolkit#1611",
 )
 RESTART_POLICY = Message(
@@ -216,7 +219,10 @@ IN_CONTAINER = Message(
     r"\(container\)|(?:docker|podman|nerdctl|ctr|crictl) (?:\S+ )?exec\b|kubectl (?:\S+ ){0,4}exec\b"
     r"|^root@[0-9a-f]{12}:"
     r"|/\.dockerenv|inside (?:the |a |same running )?container",
-    ("(container)", " exec", "root@", "/.dockerenv", "container"),
+    (
+        *("(container)", " exec", "root@", "/.dockerenv"),
+        *("inside container", "inside the container", "inside a container", "inside same running container"),
+    ),
     "shell prompts of containers",
 )
 LIBRARY_LOAD_FAILED = Message(

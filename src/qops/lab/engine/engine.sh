@@ -5,7 +5,7 @@
 #   state         serving, silent (well by its own account, and no token comes), starting, failed or stopped
 #   stage         what its log says last
 #   ready [S]     wait until it has answered a chat completion; at most S seconds (240)
-#   failed [S]    wait until it has failed, or ended; at most S seconds (120)
+#   failed [S]    wait until it has failed, or ended; at most S seconds (240: some faults show late in a start)
 #   override F L…  put the lines L… in the drop-in F of the unit, and restart it if it is wanted
 #   restore F     take the drop-in F away again
 #   ask [TOKENS]  one chat completion
@@ -63,7 +63,7 @@ ready() {
 }
 
 failed() {
-  end=$(($(date +%s) + ${1:-120}))
+  end=$(($(date +%s) + ${1:-240}))
   while [ "$(date +%s)" -lt $end ]; do
     case $(systemctl is-active $unit) in failed|inactive) return 0 ;; esac
     sleep 1

@@ -42,8 +42,7 @@ def _loaded() -> list[str]:
 
 def _held(here: hardware.Hardware) -> bool:
     """Tell whether a process has the driver open."""
-    names = {title.rsplit("/", 1)[-1] for _, whole in processes.commands() for title in whole[:4]}
-    return bool(names & set(_HOLDERS)) or bool(processes.running(here))
+    return processes.runs(*_HOLDERS) or bool(processes.running(here))
 
 
 def _load(here: hardware.Hardware) -> bool:

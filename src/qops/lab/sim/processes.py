@@ -36,6 +36,11 @@ def commands() -> Iterator[tuple[int, tuple[str, ...]]]:
         yield int(folder.name), tuple(command.decode("utf-8", "replace").split("\0"))
 
 
+def runs(*programs: str) -> bool:
+    """Tell whether one of `programs` runs, itself or as the script of an interpreter."""
+    return any(word.rsplit("/", 1)[-1] in programs for _, words in commands() for word in words[:4])
+
+
 def _titles() -> Iterator[tuple[int, str]]:
     return ((pid, words[0].strip()) for pid, words in commands())
 

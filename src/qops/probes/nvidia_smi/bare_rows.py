@@ -3,9 +3,9 @@
 import re
 
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.quantity import bus
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 _LONGEST = 400  # characters of such a row

@@ -7,10 +7,10 @@ first two columns are the date and the time. Without, the lines are one second a
 import re
 
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.quantity import number, size, whole
 from qops.probes.nvidia_smi.reading import Reading
 from qops.probes.nvidia_smi.stamp import seconds
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 HEADER = lazy(r"\bgpu +(?:pwr|sm|mem|fb|mclk|pclk|rxpci|gtemp|pviol|sbecc)\b")
@@ -37,6 +37,8 @@ def parse(text: Text) -> list[tuple[list[Reading], bool]]:
     round_ = 0
     seen: set[int] = set()
     for index, raw in enumerate(text.lines):
+        if not columns and "gpu" not in raw:  # neither a header nor below one
+            continue
         line = strip(raw)
         header = HEADER.search(line[:300])
         if header:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.quantity import REASONS, bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
 
 Converter = Callable[[str], Any]
 
@@ -94,6 +94,7 @@ _REASON_NAMES = {name: name for _, name in REASONS} | {
 REASON_KEYS = frozenset(
     {"sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"}
 )
+_BELOW_REASONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 _MASK = lazy(r"clocks?_(?:event|throttle)_reasons?(?:[._]active)?", re.ASCII)
 # Keys that are the host's, not a GPU's.
 VERSIONS = {
@@ -129,7 +130,7 @@ def of_host(answer: Answer, key: str, value: str) -> bool:
 def of_gpu(reading: Reading, sections: tuple[str, ...], key: str, value: str) -> bool:
     """Note a value that is a GPU's; return whether it was one. `sections` are the headings above, outermost first."""
     section = sections[-1] if sections else ""
-    if OTHER_POWER.intersection(sections):
+    if not OTHER_POWER.isdisjoint(sections):
         return False
     entry = IN_SECTION.get(section, {}).get(key) or ANYWHERE.get(key)
     if not section and key not in ANYWHERE and not reading.telling:
@@ -146,7 +147,8 @@ def of_gpu(reading: Reading, sections: tuple[str, ...], key: str, value: str) ->
     if key == "pending" and reading.telling and value.strip() in ("Yes", "No"):
         reading.say("remap_pending", yes(value))
         return True
-    return _reason(reading, section, key, value)
+    told = "reason" in key or key in REASON_KEYS or section in _BELOW_REASONS
+    return told and _reason(reading, section, key, value)
 
 
 def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
@@ -158,9 +160,10 @@ def _reason(reading: Reading, section: str, key: str, value: str) -> bool:
     for prefix in ("clocks_event_reason_", "clocks_throttle_reason_"):
         key = key.removeprefix(prefix)
     name = _REASON_NAMES.get(key)
+    if name is None:
+        return False
     active = yes(value) if value.strip() in ("Active", "Not Active") else None
-    below = section in ("clocks_event_reasons", "clocks_throttle_reasons")
-    if name is None or active is None or not (below or name in REASON_KEYS):
+    if active is None or not (section in _BELOW_REASONS or name in REASON_KEYS):
         return False
     reading.limit(name, active)
     return True

@@ -3,7 +3,7 @@
 import math
 import re
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 MIB = 1024 * 1024
 

@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.candidates import lines_with
 from qops.probes.nvidia_smi.fields import Converter, gpu_id
 from qops.probes.nvidia_smi.quantity import bus, number, reasons, size, whole, word, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
 from qops.probes.nvidia_smi.stamp import seconds
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 # Properties of `nvidia-smi --help-query-gpu`, old names beside new ones.

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.fields import SECTIONS, key_of, of_gpu, of_host
 from qops.probes.nvidia_smi.quantity import bus, size, whole, word
 from qops.probes.nvidia_smi.reading import UNKNOWN, Answer, Reading
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 _GPU = lazy(r" {0,8}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*", re.ASCII)

@@ -1,12 +1,14 @@
 """`nvidia-smi -q -x`, also when it is cut off: what was complete before the end is kept."""
 
+from typing import NoReturn
+
 from qops.errors import ParseError
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.fields import of_gpu, of_host
 from qops.probes.nvidia_smi.quantity import bus, size, whole
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
 
 _START = lazy(r"<!DOCTYPE nvidia_smi_log|<nvidia_smi_log>|<gpu id=")
 _END = "</nvidia_smi_log>"
@@ -32,8 +34,12 @@ def parse(text: Text) -> tuple[list[Answer], list[ParseError]]:
     return answers, errors
 
 
+class _RefusedError(ValueError):
+    """The log declares entities."""
+
+
 class _Reader:
-    """The target of the XML parser: fills an `Answer` as elements end."""
+    """Fills an `Answer` as the elements of a log end."""
 
     def __init__(self, text: Text, first: int) -> None:
         self.text = text
@@ -43,52 +49,58 @@ class _Reader:
         self.path: list[str] = []
         self.value: list[str] = []
         self.process: dict[str, str] = {}
-        # Imported here: most hosts and logs hold no XML, and the parser takes as long to load as fifty rules.
-        from defusedxml.ElementTree import DefusedXMLParser
+        # Imported here: most hosts and logs hold no XML.
+        from xml.parsers import expat
 
-        self.parser = DefusedXMLParser(target=self)
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.CharacterDataHandler = self.value.append
+        self.parser.EndElementHandler = self.end
+        # What an entity or another file stands for may grow without bound, and nvidia-smi writes none.
+        self.parser.EntityDeclHandler = self.refuse
+        self.parser.UnparsedEntityDeclHandler = self.refuse
+        self.parser.ExternalEntityRefHandler = self.refuse
 
     def read(self, column: int) -> tuple[int, ParseError | None]:
         """Read from the first line on; return the index of the line after the log, and what went wrong."""
-        from xml.etree.ElementTree import ParseError as XmlError
-
-        from defusedxml.common import DefusedXmlException
+        from xml.parsers.expat import ExpatError
 
         lines = self.text.lines
         index = self.first
         line = lines[index][column:]
         try:
             if line.startswith("<gpu "):
-                self.parser.feed("<nvidia_smi_log>")
+                self.parser.Parse("<nvidia_smi_log>")
             while True:
                 done = _END in line
-                self.parser.feed(line.partition(_END)[0] + (_END if done else "\n"))
+                self.parser.Parse(line.partition(_END)[0] + (_END if done else "\n"))
                 index += 1
                 if done or index == len(lines):
                     break
                 line = lines[index]
-            self.parser.close()
-        except DefusedXmlException:
+            self.parser.Parse("", True)
+        except _RefusedError:
             return index + 1, self._error(index, "XML with entities or external references is not read")
-        except (XmlError, ValueError) as error:
+        except (ExpatError, ValueError) as error:
             cut = index == len(lines)
             why = "the XML ends before the log does" if cut else f"not well-formed XML: {str(error)[:100]}"
-            return index + 1, self._error(min(index, len(lines) - 1), why)
+            return index + 1, self._error(index, why)
         return index, None
 
     def _error(self, index: int, why: str) -> ParseError:
-        return ParseError(self.text.source, self.text.number(index), why)
+        return ParseError(self.text.source, self.text.number(min(index, len(self.text.lines) - 1)), why)
 
     def _line(self) -> int:
-        line = self.first + int(self.parser.parser.CurrentLineNumber) - 1
+        line = self.first + self.parser.CurrentLineNumber - 1
         return min(max(line, self.first), len(self.text.lines) - 1)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.path.append(tag)
         if len(self.path) > _DEEPEST:
             raise ValueError("elements are nested too deeply")
-        self.value = []
-        if self.path == ["nvidia_smi_log", "gpu"]:
+        self.value.clear()
+        if tag == "gpu" and self.path == ["nvidia_smi_log", "gpu"]:
             self.reading = Reading(self.text.quote(self._line()), index=len(self.answer.readings))
             self.reading.say("bus_id", bus(attributes.get("id", "")))
             self.answer.readings.append(self.reading)
@@ -97,12 +109,12 @@ class _Reader:
         elif tag == "process_info":
             self.process = {}
 
-    def data(self, value: str) -> None:
-        self.value.append(value)
+    def refuse(self, *_: object) -> NoReturn:
+        raise _RefusedError
 
     def end(self, tag: str) -> None:
         value = "".join(self.value).strip()
-        self.value = []
+        self.value.clear()
         if tag == "process_info":
             self._process()
         elif "process_info" in self.path:
@@ -110,12 +122,9 @@ class _Reader:
         elif len(self.path) == 2:
             if of_host(self.answer, tag, value):
                 self.answer.quote = self.answer.quote or self.text.quote(self._line())
-        elif self.reading is not None and value:
+        elif self.reading is not None and value and value != "N/A":
             of_gpu(self.reading, tuple(self.path[2:-1]), tag, value)
         self.path.pop()
-
-    def close(self) -> None:
-        return None
 
     def _process(self) -> None:
         pid = whole(self.process.get("pid", ""))

@@ -3,7 +3,7 @@
 import calendar
 import re
 
-from qops.probes.pattern import lazy
+from qops.pattern import lazy
 
 # 2026/11/30 10:16:33.163 in CSV; 20261130 10:16:33 or only 10:16:33 in dmon -o DT.
 _STAMP = lazy(

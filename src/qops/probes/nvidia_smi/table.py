@@ -4,10 +4,10 @@ import re
 
 from qops.evidence.gpu import GpuProcess
 from qops.evidence.text import Text
+from qops.pattern import lazy
 from qops.probes.nvidia_smi.fields import of_host
 from qops.probes.nvidia_smi.quantity import bus, number, size, whole, yes
 from qops.probes.nvidia_smi.reading import Answer, Reading
-from qops.probes.pattern import lazy
 from qops.probes.prefix import strip
 
 _WIDEST = 200  # characters; the table is 91 wide
@@ -44,7 +44,7 @@ def parse(text: Text) -> list[Answer]:
     """Return what each table in `text` says."""
     answers = [Answer()]
     for index, raw in enumerate(text.lines):
-        line = strip(raw)[:_WIDEST].rstrip()
+        line = strip(raw)[:_WIDEST].rstrip() if "|" in raw else ""
         if "|" not in line:
             continue
         if _HEAD.search(line):

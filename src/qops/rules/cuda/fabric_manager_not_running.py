@@ -1,6 +1,5 @@
 """CUD006: an NVSwitch machine without a running fabric manager."""
 
-import re
 from collections.abc import Iterator
 
 from qops.data.messages import system
@@ -10,10 +9,11 @@ from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import CudaResults
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 # Names of boards that are never on an NVSwitch baseboard.
-CARD = re.compile(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G?|A16|A30|A40|GB10)\b")
+CARD = lazy(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G?|A16|A30|A40|GB10)\b")
 
 
 @rule(
@@ -23,7 +23,12 @@ CARD = re.compile(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A
     fix=(
         Fix(
             "install the fabric manager of exactly the driver's version, enable it and start it",
-            commands=("systemctl status --no-pager nvidia-fabricmanager", "cat /proc/driver/nvidia/version"),
+            commands=(
+                "systemctl status --no-pager nvidia-fabricmanager",
+                "cat /proc/driver/nvidia/version",
+                "ansible-playbook site.yml --tags nvidia_driver --limit HOST",
+            ),
+            tag="nvidia_driver",
         ),
     ),
 )

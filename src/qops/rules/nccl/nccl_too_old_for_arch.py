@@ -10,10 +10,11 @@ from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.nccl import NcclLog
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
-_BLACKWELL = re.compile(r"RTX 50[5-9]0|RTX PRO \d{4}.*Blackwell|\bB[123]00\b|\bGB[123]\d{1,2}\b", re.IGNORECASE)
-_TOOLKIT = re.compile(r"\+cuda(\d{1,2})\.(\d{1,2})", re.ASCII)
+_BLACKWELL = lazy(r"RTX 50[5-9]0|RTX PRO \d{4}.*Blackwell|\bB[123]00\b|\bGB[123]\d{1,2}\b", re.IGNORECASE)
+_TOOLKIT = lazy(r"\+cuda(\d{1,2})\.(\d{1,2})", re.ASCII)
 
 
 @rule(

@@ -11,10 +11,11 @@ from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.network import Network
 from qops.evidence.process import Environment, Variable
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 # Bridges and tunnels that a host makes for its own containers and virtual machines.
-_INSIDE = re.compile(r"docker\d|br-[0-9a-f]{6,}|veth|virbr|lxcbr|lxdbr|cni\d|flannel|cali|podman", re.ASCII)
+_INSIDE = lazy(r"docker\d|br-[0-9a-f]{6,}|veth|virbr|lxcbr|lxdbr|cni\d|flannel|cali|podman", re.ASCII)
 _NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
 
 

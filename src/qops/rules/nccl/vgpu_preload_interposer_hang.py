@@ -12,9 +12,10 @@ from qops.evidence.nccl import NcclLog
 from qops.evidence.process import Environment, Processes
 from qops.evidence.text import Quote
 from qops.evidence.torch import TorchLog
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
-_INTERPOSER = re.compile(r"lib(?:vgpu|hami|vcuda|cuda-control|softmig)\b[\w.-]*\.so|/vgpu/", re.IGNORECASE)
+_INTERPOSER = lazy(r"lib(?:vgpu|hami|vcuda|cuda-control|softmig)\b[\w.-]*\.so|/vgpu/", re.IGNORECASE)
 
 
 @rule(

@@ -7,7 +7,12 @@ from qops.data.messages import engine
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
-_PORT = re.compile(r"(?:',\s*|:|port )(\d{2,5})\b(?=\)|'|:|\s|$)")
+# After an address, or by its name: a colon alone stands before the seconds of a time as well.
+_PORT = re.compile(
+    r"(?:',\s*|\bports?:? |TCP |(?:\d{1,3}(?:\.\d{1,3}){3}|[\])*:]|\blocalhost|\btcp \S{0,80}):)"
+    r"(\d{2,5})\b(?=[)':,/\s]|$)",
+    re.IGNORECASE,
+)
 
 
 @rule(
@@ -24,6 +29,6 @@ def port_in_use(logs: Logs) -> Iterator[Found | RuledOut]:
     # NCCL's RAS and the rendezvous of a second job on the host print the same words and go on.
     hits = [h for h in logs.find(engine.PORT_IN_USE) if "NCCL" not in h.quote.text and "ras/" not in h.quote.text]
     if hits:
-        port = _PORT.search(hits[0].quote.text)
+        port = next((found for hit in hits if (found := _PORT.search(hit.quote.text))), None)
         text = f"port {port.group(1)} is taken by another process" if port else "the port is taken by another process"
         yield Found("engine", text, quotes(hits, 2), Confidence.CERTAIN)

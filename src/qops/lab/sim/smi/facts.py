@@ -192,7 +192,7 @@ def _fabric(shot: Snapshot) -> dict[str, str]:
     values = ("Completed", "Success", "0", "00000000-0000-0000-0000-000000000000")
     if not (shot.hardware.board.fabric and shot.hardware.nvlinks):
         values = (NA, NA, NA, NA)
-    elif shot.faults.has(faults.NO_FABRIC) or shot.unmanaged:
+    elif shot.unmanaged:
         values = ("In Progress", NA, NA, NA)
     return {key: values[place] for place, key in enumerate(keys)}
 

@@ -23,7 +23,7 @@ class Snapshot:
     lost: tuple[Gpu, ...]
     readings: Mapping[int, load.Reading]
     processes: tuple[processes.Process, ...]
-    unmanaged: bool  # the driver came as packages, and no fabric manager runs beside it
+    unmanaged: bool  # the fabric waits for a manager, and none runs
 
     def persistence(self, gpu: Gpu) -> bool:
         """Tell whether persistence mode is on."""
@@ -31,10 +31,11 @@ class Snapshot:
         return bool(self.settings.get("persistence", {}).get(str(gpu.index), default))
 
 
-def _unmanaged(hardware: Hardware) -> bool:
-    if not hardware.switches or not store.read_line(store.var() / "driver-library"):
-        return False
-    return not any("nv-fabricmanager" in word for _, words in processes.commands() for word in words[:3])
+def _unmanaged(hardware: Hardware, planted: faults.Faults) -> bool:
+    packaged = hardware.switches and store.read_line(store.var() / "driver-library")
+    if not packaged and not planted.has(faults.NO_FABRIC):
+        return False  # the scenario's own driver, with a manager that is no process here
+    return not processes.runs("nv-fabricmanager")
 
 
 def take(hardware: Hardware) -> Snapshot:
@@ -51,4 +52,5 @@ def take(hardware: Hardware) -> Snapshot:
         gpu.index: load.reading(hardware, gpu, settings, planted, now, held[gpu.index]) for gpu in hardware.gpus
     }
     gpus = tuple(gpu for gpu in hardware.gpus if gpu not in lost)
-    return Snapshot(hardware, now, settings, planted, found, gpus, lost, readings, holders, _unmanaged(hardware))
+    unmanaged = _unmanaged(hardware, planted)
+    return Snapshot(hardware, now, settings, planted, found, gpus, lost, readings, holders, unmanaged)

@@ -1,7 +1,7 @@
-"""Patterns that are compiled when they are first used: most texts need few of the hundreds that the parsers know."""
+"""Patterns that are compiled when they are first used: most texts need few of the hundreds that are known here."""
 
 import re
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 
@@ -9,7 +9,7 @@ _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub
 class _Lazy:
     """Stands for a pattern; its methods are the compiled pattern's own from the first use on."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
+    def __init__(self, pattern: Any, flags: int) -> None:
         self._source = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
@@ -21,6 +21,6 @@ class _Lazy:
         return getattr(compiled, name)
 
 
-def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return `re.compile(pattern, flags)`, compiled when it is first used."""
-    return cast(re.Pattern[str], _Lazy(pattern, flags))
+    return cast(re.Pattern[AnyStr], _Lazy(pattern, flags))
