@@ -144,9 +144,10 @@ def test_an_answer_without_end_is_cut(shell: list[str], monkeypatch: pytest.Monk
     assert done[1].stdout == b"here\n"
 
 
-def test_a_host_without_a_place_for_answers_says_so(shell: list[str]) -> None:
+@pytest.mark.parametrize("lacking", ["mktemp", "timeout", "mkfifo"])
+def test_a_host_without_what_the_script_needs_says_so(shell: list[str], lacking: str) -> None:
     puts = (Put(0, ("echo", "here"), 5),)
-    given = "mktemp() { return 1; }\n" + script(puts, MARK, 5, held=False)
+    given = f"{lacking}() {{ return 127; }}\n" + script(puts, MARK, 5, held=False)
     out = subprocess.run([*shell, "-s"], input=given.encode(), capture_output=True).stdout
     frames = Frames(puts, MARK)
     assert not list(frames.take(out))

@@ -12,7 +12,7 @@ quiet() { grep -vE '"(GET|HEAD) /(metrics|health|ping|version|load)[^"]*" 200|: 
 units() {
   command -v journalctl >/dev/null && command -v systemctl >/dev/null || return
   for unit in $(limit 3 systemctl list-units --all --plain --no-legend 'vllm*.service' 'sglang*.service' 2>/dev/null \
-      | awk '{print $1}' | head -n 4); do
+      | awk 'NR <= 4 { print $1 }'); do
     id=$(systemctl show -p InvocationID --value "$unit")
     log=$([ -z "$id" ] || limit 6 journalctl -b --no-pager -q -n 3000 -o short-iso \
       _SYSTEMD_INVOCATION_ID="$id" + INVOCATION_ID="$id" 2>/dev/null)
@@ -28,7 +28,7 @@ containers() {
   for engine in docker podman; do
     command -v $engine >/dev/null || continue
     for id in $(limit 3 $engine ps -a --no-trunc --format '{{.ID}} {{.Image}} {{.Command}}' 2>/dev/null \
-        | grep -iE 'vllm|sglang' | awk '{print $1}' | head -n 4); do
+        | awk 'tolower($0) ~ /vllm|sglang/ && ++n <= 4 { print $1 }'); do
       echo "== engine log: container $(limit 3 $engine inspect -f '{{.Name}}' "$id" 2>/dev/null | sed 's#^/##')"
       since=$(limit 3 $engine inspect -f '{{if eq .RestartCount 0}}{{.State.StartedAt}}{{end}}' "$id" 2>/dev/null)
       limit 6 $engine logs --tail 2000 ${since:+--since "$since"} "$id" 2>&1
