@@ -184,7 +184,7 @@ def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
         def __init__(self, host: inventory.Host) -> None:
             self.name = host.name
 
-        def open(self) -> None:
+        def connect(self) -> None:
             nonlocal most, at_once
             at_once += 1
             most = max(most, at_once)
@@ -195,7 +195,7 @@ def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
             pass
 
     monkeypatch.setattr(fleet, "Ssh", Counted)
-    monkeypatch.setattr(fleet, "CONNECTING", 3)
+    monkeypatch.setattr(fleet, "BUSY", 3)
     many = [sshd.named(f"n{n}") for n in range(25)]
     looked, interrupted = fleet.look(many, (), lambda found, lost, said: found.host, what="", seconds=1, quiet=True)
     assert [one.result for one in looked] == [h.name for h in many]

@@ -395,11 +395,6 @@ def test_a_connection_that_is_cut_keeps_what_came_back_of_all(sshd: Sshd) -> Non
     raise AssertionError("answers were left on the host")
 
 
-def test_a_host_without_timeout_is_asked_one_by_one(host: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ssh, "open", lambda self: far.Far(0, ""))
-    assert not host.batch((Put(0, ("true",), 5),), seconds=5, take=lambda *given: None)
-
-
 def test_after_what_may_have_rebooted_the_host_the_next_question_connects_anew(host: Ssh) -> None:
     def connection() -> bytes:
         return host.run(("sh", "-c", 'echo "$SSH_CONNECTION"'), timeout=20).stdout

@@ -1,5 +1,6 @@
 """Looking at many hosts at once, by SSH: in parallel, each for the same time, results in the inventory's order."""
 
+import contextlib
 import queue
 import threading
 import time
@@ -24,8 +25,10 @@ from qops.report import Coverage, HostReport, Verdict
 from qops.rules.listing import Listed
 from qops.transports.ssh import Ssh
 
-AT_ONCE = 64  # hosts that are asked at the same time: most of a look is waiting for samples
-CONNECTING = 12  # of them at once in key exchange and login, which cost processor time, against a limit of seconds
+AT_ONCE = 256  # hosts that are asked at the same time: most of a look is waiting for samples
+BUSY = 8  # of them at once from the connection until most has answered: that costs processor time, here and there
+FEW = 4  # questions that may still be open then, and
+HOLD = 10.0  # seconds after which a host counts as one that waits, whatever is open
 TICK = 0.25  # seconds between two looks at how far the hosts are
 REASON = 160  # characters of a reason in the line on a host
 REPEAT = 10.0  # seconds between two lines of progress where a line cannot be rewritten
@@ -91,7 +94,7 @@ class _Fleet(Generic[R]):
         self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, Looked[R] | BaseException]] = queue.SimpleQueue()
         self._interrupt = interrupt.noted()
-        self._connecting = threading.BoundedSemaphore(CONNECTING)
+        self._busy = threading.Semaphore(BUSY)
         self._doing: dict[int, tuple[float, str]] = {}  # since when, and what is being waited for
         self._judging: set[int] = set()  # those that have answered
 
@@ -143,6 +146,11 @@ class _Fleet(Generic[R]):
 
     def _look(self, number: int) -> Looked[R]:
         host = self.hosts[number]
+        turn = contextlib.ExitStack()
+        turn.enter_context(self._busy)
+        if self._interrupt.happened:
+            turn.close()
+            return Looked(host)
         begun = time.monotonic()
         self._doing[number] = (begun, "connecting")
 
@@ -151,11 +159,12 @@ class _Fleet(Generic[R]):
                 raise KeyboardInterrupt  # `collect` keeps what there is
             told = waiting[0].split("\n", 1)[0][:40] if waiting and done < total else "judging"
             self._doing[number] = (begun, told)
+            if len(waiting) <= FEW or elapsed > HOLD:
+                turn.close()
 
         ssh = Ssh(host)
         try:
-            with self._connecting:
-                ssh.open()
+            ssh.connect()
             collection, written = ask(
                 ssh,
                 self.known,
@@ -171,6 +180,7 @@ class _Fleet(Generic[R]):
         except TransportError as error:
             return Looked(host, error=error)
         finally:
+            turn.close()
             ssh.stop()
             self.took[host.name] = time.monotonic() - begun
 

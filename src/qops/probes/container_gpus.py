@@ -6,11 +6,16 @@ from qops.evidence.container import ContainerGpus, GpusInContainers
 from qops.evidence.text import Quote, Text
 from qops.pattern import lazy
 from qops.probes.base import Command, Probe
+from qops.probes.process_script import NO_GPU
 
 # Asked only in containers that were given GPUs, 16 at most. The cgroup's device rules cannot be read from outside:
 # since cgroup v2 they are a program in the kernel. Where a container does not see its GPUs, the reloads of systemd
-# since its start are shown: they are what takes the GPUs away (NVIDIA container toolkit, troubleshooting).
-SCRIPT = r"""
+# since its start are shown: they are what takes the GPUs away (NVIDIA container toolkit, troubleshooting). Where the
+# kernel has no NVIDIA device, no container has one; a practice host shows its own below QOPS_ROOT.
+SCRIPT = (
+    NO_GPU
+    + r"""
+[ -z "$QOPS_ROOT" ] && no_gpu && exit 0
 limit() { if command -v timeout >/dev/null; then timeout -s KILL "$@"; else shift; "$@"; fi; }
 for engine in docker podman; do
   command -v $engine >/dev/null || continue
@@ -31,7 +36,8 @@ for engine in docker podman; do
   done
 done
 true
-""".strip()
+"""
+)
 
 _HEAD = lazy(r"== gpus in container (\S{1,200})\s*$")
 _GPU = lazy(r"GPU [0-9]{1,3}: \S")

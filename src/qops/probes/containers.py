@@ -8,10 +8,11 @@ from qops.evidence.text import Text
 from qops.probes import compose, container_commands, container_inspect
 from qops.probes.base import Command, Probe
 
-# All that run, and the last few that have ended: their exit code and OOMKilled say why.
+# All that run, and the last few that have ended: their exit code and OOMKilled say why. One call lists both.
 SCRIPT = """for engine in docker podman; do
   command -v $engine >/dev/null || continue
-  ids=$({ $engine ps -q; $engine ps -aq -n 10; } 2>/dev/null | sort -u)
+  ids=$($engine ps -a --format '{{.ID}} {{.Status}}' 2>/dev/null |
+    awk 'NR <= 10 || $2 ~ /^(Up|Restarting|Paused)/ { print $1 }')
   [ -n "$ids" ] && $engine inspect $ids 2>/dev/null
 done
 true

@@ -14,7 +14,7 @@ served() { printf '%s\n' "$1" | grep -cE 'Application startup complete\.|ready t
 units() {
   command -v journalctl >/dev/null && command -v systemctl >/dev/null || return
   for unit in $(limit 3 systemctl list-units --all --plain --no-legend 'vllm*.service' 'sglang*.service' 2>/dev/null \
-      | awk '{print $1}' | head -n 4); do
+      | awk 'NR <= 4 { print $1 }'); do
     id=$(systemctl show -p InvocationID --value "$unit")
     log=$([ -z "$id" ] || limit 6 journalctl -b --no-pager -q -n 3000 -o short-iso \
       _SYSTEMD_INVOCATION_ID="$id" + INVOCATION_ID="$id" 2>/dev/null)
@@ -27,7 +27,7 @@ containers() {
   for engine in docker podman; do
     command -v $engine >/dev/null || continue
     for id in $(limit 3 $engine ps -a --no-trunc --format '{{.ID}} {{.Image}} {{.Command}}' 2>/dev/null \
-        | grep -iE 'vllm|sglang' | awk '{print $1}' | head -n 4); do
+        | awk 'tolower($0) ~ /vllm|sglang/ && ++n <= 4 { print $1 }'); do
       echo "== engine log: container $(limit 3 $engine inspect -f '{{.Name}}' "$id" 2>/dev/null | sed 's#^/##')"
       since=$(limit 3 $engine inspect -f '{{.RestartCount}} {{.State.StartedAt}}' "$id" 2>/dev/null)
       log=$(limit 6 $engine logs --tail 2000 "$id" 2>&1)

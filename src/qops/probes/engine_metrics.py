@@ -28,9 +28,12 @@ _PREFIXES = ("vllm:", "sglang:", "vllm_", "sglang_", "process_", "http_")
 # process only to its owner and root, so the command lines in /proc are read instead; an engine in a container is
 # asked inside its network. Up to four engines side by side, 3 s each; 2 MB is several times what an engine prints.
 _SCRIPT = r"""
+# The brackets keep grep from finding itself.
+found=$(timeout -s KILL 2 grep -lsaiE '[v]llm|[s]glang' /proc/[0-9]*/cmdline 2>/dev/null)
+[ -n "$found" ] || exit 0
 own=$(readlink /proc/self/ns/net)
 find_engines() {
-  for f in $(timeout -s KILL 2 grep -lsaiE 'vllm|sglang' /proc/[0-9]*/cmdline 2>/dev/null); do
+  for f in $found; do
     c=$(tr '\0' ' ' 2>/dev/null <"$f") || continue
     case $c in
       *"=== metrics port"*) continue ;; # this script itself

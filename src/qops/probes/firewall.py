@@ -11,7 +11,7 @@ from qops.probes.base import Command, Probe
 SCRIPT = """PATH=$PATH:/usr/sbin:/sbin; export PATH
 m=; command -v apt-get >/dev/null && m=apt; [ -n "$m" ] || { command -v dnf >/dev/null && m=dnf; }
 echo "== packet filter nft=$(command -v nft) manager=$m"
-systemctl --quiet is-active firewalld 2>/dev/null && echo 'filters: firewalld'
+command -v firewalld >/dev/null && systemctl --quiet is-active firewalld 2>/dev/null && echo 'filters: firewalld'
 grep -qs '^ENABLED=yes' /etc/ufw/ufw.conf && echo 'filters: ufw'
 if command -v nft >/dev/null; then
   nft list chains 2>/dev/null | grep -q 'hook input .*policy drop' && echo 'filters: a chain that drops by default'

@@ -30,19 +30,24 @@ echo "machine $(uname -m)"
 [ -r {RECORD} ] && echo "record $(tr -d '\n' <{RECORD})"
 for engine in docker podman; do
   command -v $engine >/dev/null || continue
-  case "$($engine --version 2>/dev/null)" in *podman*) [ $engine = podman ] || continue ;; esac  # podman-docker
+  # podman-docker is a script
+  if [ $engine = docker ] && read -r first <"$(command -v docker)"; then
+    case $first in '#!'*) case "$(docker --version 2>/dev/null)" in *podman*) continue ;; esac ;; esac
+  fi 2>/dev/null
   # podman takes the template for one of all images as soon as there is a `range` in it.
-  where='{{{{.DockerRootDir}}}}' form='image docker {_FORM}'
+  where='{{{{.DockerRootDir}}}} {{{{.Images}}}}' form='image docker {_FORM}'
   if [ $engine = podman ]; then
     where='{{{{.Store.GraphRoot}}}}' form='{{{{range .}}}}image podman {_PODMAN}{{{{"\n"}}}}{{{{end}}}}'
   fi
   root=$(timeout 8 $engine info --format "$where" 2>/dev/null)
+  count=${{root##* }} root=${{root% [0-9]*}}
   case "$root" in
     /*) ;;
     *) echo "silent $engine $(timeout 8 $engine info 2>&1 >/dev/null | head -n 1)"; continue ;;
   esac
   echo "engine $engine $root"
   echo "free $(df -PB1 "$root" | awk 'END {{ print $4 }}')"
+  [ "$count" = 0 ] && continue
   ids=$($engine image ls --quiet --no-trunc 2>/dev/null | sort -u)
   [ -n "$ids" ] && timeout 30 $engine image inspect --format "$form" $ids
 done

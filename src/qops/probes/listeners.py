@@ -8,11 +8,13 @@ from qops.pattern import lazy
 from qops.probes.base import Command, Probe
 
 # A session tells the port on which SSH comes in even where systemd listens in its stead (ssh.socket).
+# ss is asked once, since each time it looks at all files that processes have open.
 SCRIPT = """command -v ss >/dev/null || exit 0
 echo '== listening ports'
-ss -Htulnp
-echo '== ssh sessions'
-ss -Htnp state established 2>/dev/null | grep -E '"(sshd|dropbear)'
+ss -Htuanp | awk '
+  /^(tcp +LISTEN|udp +UNCONN) / { print; next }
+  /^tcp +ESTAB .*"(sshd|dropbear)/ { sub(/^tcp +ESTAB +/, ""); sessions = sessions $0 "\\n" }
+  END { printf "== ssh sessions\\n%s", sessions }'
 systemctl show --property=Listen --value ssh.socket sshd.socket 2>/dev/null | grep Stream | sed 's/^/ssh.socket /'
 true
 """

@@ -15,9 +15,9 @@ SCRIPT = r"""R=${QOPS_ROOT:-}; [ -d "$R/sys/class/net" ] || R=
 PATH=$PATH:/usr/sbin:/sbin
 echo '== network config'
 command -v netplan >/dev/null && [ -d /etc/netplan ] && echo 'manager netplan'
-for u in NetworkManager systemd-networkd; do
-  [ "$(systemctl is-active $u 2>/dev/null)" = active ] && echo "manager $u" && echo "running $u"
-done
+running=$(systemctl is-active NetworkManager systemd-networkd 2>/dev/null | tr '\n' ' ')
+case $running in 'active '*) echo 'manager NetworkManager'; echo 'running NetworkManager' ;; esac
+case $running in *' active ') echo 'manager systemd-networkd'; echo 'running systemd-networkd' ;; esac
 for f in /usr/lib/systemd/systemd-networkd /lib/systemd/systemd-networkd; do
   [ -x $f ] && echo 'manager systemd-networkd' && break
 done

@@ -7,27 +7,33 @@
 # the CPU. With it come its launcher (the parent, unless that is a shell or an init) and the launcher's other children:
 # a rank that never got as far as the GPU is one of those. Only root sees everybody's open files; others ask
 # nvidia-smi, but not while one already hangs in the driver.
-# Where the kernel has no NVIDIA device, nobody has one open, and a hundred milliseconds of looking are saved.
+# Where the kernel has no NVIDIA device, nobody has one open, and a hundred milliseconds of looking are saved. A look
+# asks that seven times, so it takes no program.
 NO_GPU = """no_gpu() {
-  [ -r /proc/devices ] && ! grep -q nvidia /proc/devices && [ ! -e /dev/dxg ] && ! ls /dev/nvidia* >/dev/null 2>&1
+  [ -r /proc/devices ] && [ ! -e /dev/dxg ] || return 1
+  for node in /dev/nvidia*; do [ ! -e "$node" ] || return 1; done
+  while read -r _ name; do case $name in *nvidia*) return 1 ;; esac; done </proc/devices
+  return 0
 }
 """
 # Sets `pids`, and `tree` with a line "process: PARENT PID STATE TICKS NAME" for each of them and their descendants.
 GPU_PIDS = (
     NO_GPU
     + r"""stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
-users=
+users= tree= pids=
 no_gpu || users=$(ls -ln /proc/[0-9]*/fd 2>/dev/null | awk '
   /^\/proc\// { split($0, part, "/"); pid = part[3] }
   /-> \/dev\/nvidia[0-9]/ { print pid }')
-if [ "$(id -u)" != 0 ] && command -v nvidia-smi >/dev/null && command -v timeout >/dev/null; then
+if command -v nvidia-smi >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" != 0 ]; then
   case "$stats" in
     *"(nvidia-smi) D "*) ;;
     *) users="$users $(timeout 3 nvidia-smi --query-compute-apps=pid --format=csv,noheader 2>/dev/null \
          | grep -E '^[0-9]+$')" ;;
   esac
 fi
-tree=$(printf '%s\n' "$stats" | awk -v users="$(echo $users)" '
+engines=
+case $stats in *"(VLLM::"* | *"(sglang::"*) engines=yes ;; esac
+[ -z "${users# }$engines" ] || tree=$(printf '%s\n' "$stats" | awk -v users="$(echo $users)" '
   $1 ~ /^[0-9]+$/ {
     rest = $0; sub(/^.*\) /, "", rest)
     if (split(rest, f, " ") < 13) next
@@ -57,7 +63,7 @@ tree=$(printf '%s\n' "$stats" | awk -v users="$(echo $users)" '
       if (q in chosen) print "process:", parent[p], p, state[p], ticks[p], comm[p]
     }
   }')
-pids=$(printf '%s\n' "$tree" | sed -n 's/^chosen //p' | sort -n | head -n 128)
+[ -z "$tree" ] || pids=$(printf '%s\n' "$tree" | sed -n 's/^chosen //p' | sort -n | head -n 128)
 """
 )
 
@@ -72,7 +78,7 @@ for p in $pids; do
   echo "wchan: $(cat "/proc/$p/wchan" 2>/dev/null)"
 done
 echo '== process tree'
-printf '%s\n' "$tree" | grep '^process: ' | sort -k 3,3n
+[ -z "$tree" ] || printf '%s\n' "$tree" | grep '^process: ' | sort -k 3,3n
 true
 """
 )

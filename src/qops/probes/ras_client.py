@@ -109,11 +109,13 @@ ask() {
 }
 report() { out=$(ask "$@"); printf "=== RAS pid %s\n%s\n" "$1" "$out"; }
 NC='printf "CLIENT PROTOCOL 2\nTIMEOUT 2\nVERBOSE STATUS\n" | timeout 6 nc "${1%:*}" "${1##*:}" || echo "no server"'
-own=$(readlink /proc/self/ns/net)
 seen=' '
 n=0
+found=
 users() { timeout -s KILL 1 grep -lsE 'libnccl|libcuda\.so|/dev/nvidia[0-9]' /proc/[0-9]*/maps 2>/dev/null; }
-for maps in $(no_gpu || users); do
+no_gpu || found=$(users)
+[ -z "$found" ] || own=$(readlink /proc/self/ns/net)
+for maps in $found; do
   pid=${maps#/proc/}; pid=${pid%/maps}
   net=$(readlink "/proc/$pid/ns/net") || continue
   addr=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^NCCL_RAS_ADDR=//p' | head -n 1)

@@ -25,82 +25,126 @@ GRACE = 2  # seconds after the end in which commands that were stopped may still
 _BLOCK = 512  # bytes: what `ulimit -f` counts in, POSIX
 
 # Answers wait in files below /run (memory) or /tmp, so that one that is slow or large keeps no other from being asked.
-# Whoever makes the file of a question's number first (`set -C`) asks it. Its answer is a frame between marks that
-# nobody on the host can guess. What must not outlive us is listed in files, each the process group of one command.
+# Questions are put by a few workers: shells that each take the next one, as a file of shell code, so that a question
+# costs a fork and no shell, no timeout(1) of its own. Whoever makes the file of a question's number first (`set -C`)
+# asks it. A worker says in `WORKER.now` what it asks and until when, in hundredths of a second. One that asks for too
+# long is ended with its process group, the question has no answer, and a new worker goes on with the next.
+# Answers are sent on together, those of a fifth of a second by one cat(1). Each is a frame between marks that nobody
+# on the host can guess.
+_WORK = """d=$1 w=$2 zero=$3 p= over=; shift 3; cd /
+ulimit -f {blocks}
+trap 'over=yes; kill "$p"' TERM
+now() {{ read -r at _ </proc/uptime; cs=${{at%.*}}${{at#*.}}; }}
+for put in "$@"; do
+  n=${{put%:*}} limit=${{put#*:}}
+  set -C
+  true >"$d/$n" || continue
+  set +C
+  now; from=$at cut=whole
+  left=$((zero + {seconds} - ${{from%.*}}))
+  if [ "$left" -lt 1 ] || [ -e "$d/over" ]; then echo "$n 0 $from $from unasked" >&4; continue; fi
+  [ "$left" -ge "$limit" ] || limit=$left cut=cut
+  echo "$n $from $cut $((cs + 100 * limit))" >"$d/$w.now"
+  (set --; . "$d/$n.ask") >"$d/$n.out" 2>"$d/$n.err" 4>&- &
+  p=$!
+  while wait $p; status=$?; [ "$status" -gt 128 ] && kill -0 $p; do :; done
+  [ -z "$over" ] || exit  # who started this shell tells of the question
+  now
+  echo "$n $status $from $at $cut" >&4
+  true >"$d/$w.now"
+done
+"""
 _DRIVER = """{{
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C.UTF-8; export PATH LC_ALL; unset LANGUAGE; cd /
 exec 3<&0 </dev/null 2>/dev/null  # shells tell there of what was killed
 umask 077
-d=$(mktemp -d /run/qops.XXXXXXXX 2>/dev/null || mktemp -d 2>/dev/null) || {{ echo '{mark} nowhere'; exit 0; }}
+nowhere() {{ echo '{mark} nowhere'; exit 0; }}
+timeout -k 1 9 true || nowhere
+d=$(mktemp -d /run/qops.XXXXXXXX 2>/dev/null || mktemp -d 2>/dev/null) && cd "$d" || nowhere
 end_all() {{
-  true >|"$d/over"
-  for f in "$d"/*.group; do
-    read -r g <"$f" && {{ kill -TERM "-$g" || kill -TERM "$g"; }}
+  true >over
+  for g in *.group; do
+    read -r g <"$g" && {{ kill -TERM "-$g" || kill -TERM "$g"; }}
   done
 }}
 trap 'rm -rf "$d" || {{ sleep 1; rm -rf "$d"; }}' EXIT
 trap 'end_all; sleep 1; exit 1' HUP INT TERM PIPE
-mkfifo "$d/said" && exec 4<>"$d/said" || {{ echo '{mark} nowhere'; exit 0; }}
-set -C
+mkfifo said && exec 4<>said || nowhere
+{files}
+printf '\n{mark}\n' >mark
 read -r zero _ </proc/uptime
 printf '\n{mark} begun %s %s\n' "$zero" "$(date +%s.%N%z)"
-zero=${{zero%.*}}
-put() {{
-  n=$1 limit=$2; shift 2
-  {{ true >"$d/$n"; }} 2>/dev/null || return 0
-  read -r from _ </proc/uptime
-  left=$((zero + {seconds} - ${{from%.*}})) cut=whole
-  if [ "$left" -lt 1 ] || [ -e "$d/over" ]; then echo "$n 0 $from $from unasked" >&4; return 0; fi
-  [ "$left" -ge "$limit" ] || limit=$left cut=cut
-  (ulimit -f {blocks}; exec timeout -k 1 "$limit" "$@") >"$d/$n.out" 2>"$d/$n.err" 3<&- 4>&- &
-  {{ echo $! >|"$d/$n.group"; }} 2>/dev/null
-  wait $!
-  status=$?
-  {{ true >|"$d/$n.group"; }} 2>/dev/null
-  read -r to _ </proc/uptime
-  echo "$n $status $from $to $cut" >&4
-}}
-later() {{
-  n=$1 limit=$2 due=$3; shift 3
-  sleep "$due" 3<&- 4>&- &
-  {{ echo $! >|"$d/$n.group"; }} 2>/dev/null
-  wait $!
-  [ -d "$d" ] && put "$n" "$limit" "$@"
-}}
+begun=${{zero%.*}}${{zero#*.}} zero=${{zero%.*}}
 work() {{
-:
-{questions}
+  w=$1; shift
+  while true >"$w.now"; do
+    timeout -k 1 {over} sh work "$d" "$w" "$zero" "$@" 3<&- &
+    echo $! >"$w.group"
+    wait $!
+    true >"$w.group"
+    read -r n from cut _ <"$w.now" || return 0
+    read -r at _ </proc/uptime
+    echo "$n {killed} $from $at $cut" >&4
+  done
+}}
+overdue() {{
+  read -r at _ </proc/uptime; at=${{at%.*}}${{at#*.}}
+  for w in *.now; do
+    read -r n _ _ until <"$w" && [ "$at" -ge "$until" ] && read -r g <"${{w%now}}group" || continue
+    kill -TERM "-$g" || kill -TERM "$g"
+  done
+{sampled}
+}}
+due() {{
+  [ ! -e "$1.now" ] && {{ [ "$at" -ge "$((begun + $2))" ] || [ -e over ]; }} || return 0
+  true >"$1.now"
+  work "$1" "$1:$3" >/dev/null &
+}}
+said=
+say() {{
+  [ -z "$said" ] || cat $said
+  for f in $said; do case $f in *.out | *.err) true >"$f" ;; esac; done
+  said=
 }}
 {{
   {lifeline} &
-  echo $! >"$d/lifeline"
+  echo $! >lifeline
   wait $!
   end_all
+  echo tick >&4
   sleep 1
   echo over >&4
 }} >/dev/null 2>&1 &
-watch=$!
+lifeline=$!
+while sleep 1; do echo tick; done >&4 3<&- &
+ticks=$!
 exec 3<&-
 n=$(nproc 2>/dev/null || echo {fewest})
 [ "$n" -gt {fewest} ] || n={fewest}
-for w in {workers}; do [ "$w" -gt "$n" ] || work & done
-{sampled}
-left={count}
+for w in {workers}; do [ "$w" -gt "$n" ] || work "w$w" {now} >/dev/null & done
+left={count} known=' '
 while [ "$left" -gt 0 ] && read -r n status from to cut <&4 && [ "$n" != over ]; do
-  left=$((left - 1))
-  printf '\\n{mark} %s %s %s %s %s\\n' "$n" "$status" "$from" "$to" "$cut"
-  [ ! -s "$d/$n.out" ] || cat "$d/$n.out"
-  printf '\\n{mark}\\n'
-  [ ! -s "$d/$n.err" ] || head -c {errors} "$d/$n.err"
-  printf '\\n{mark}\\n'
-  {{ true >|"$d/$n.out"; true >|"$d/$n.err"; }} 2>/dev/null
+  case $n in
+    tick) overdue; continue ;;
+    say) say; continue ;;
+  esac
+  case $known in *" $n "*) continue ;; esac
+  known="$known$n " left=$((left - 1))
+  [ -n "$said" ] || {{ sleep 0.2; echo say; }} >&4 3<&- &
+  printf '\n{mark} %s %s %s %s %s\n' "$n" "$status" "$from" "$to" "$cut" >"$n.head"
+  said="$said $n.head"
+  [ ! -s "$n.out" ] || said="$said $n.out"
+  said="$said mark"
+  [ ! -s "$n.err" ] || said="$said $n.err"
+  said="$said mark"
 done
-{{ read -r lifeline <"$d/lifeline" && kill "$watch" "$lifeline"; }} 2>/dev/null
+say
+{{ read -r n <lifeline; kill "$lifeline" "$ticks" "$n"; }} 2>/dev/null
 exit 0
 }}
 """
 _DATE = re.compile(rb"(\d{1,12})\.(?:(\d{9})|%?N)([+-]\d{4})")  # busybox may not know %N
-TIMED_OUT = (124, 137)  # what timeout(1) gives when the time is over, and when it had to kill
+TIMED_OUT = (124, 137)  # what the script says when the time is over, and timeout(1) when it had to kill
 _TOO_LARGE = 128 + 25  # SIGXFSZ: it wrote more than `ulimit -f` allows
 
 
@@ -133,30 +177,36 @@ def script(puts: Sequence[Put], mark: str, seconds: float, *, held: bool) -> str
     """Return the script for a POSIX shell with mktemp, mkfifo and timeout.
 
     It begins none of `puts` after `seconds`. With `held`, everything ends when its standard input does. Of an answer
-    64 MiB are kept, of its errors 1 MiB.
+    64 MiB are kept.
     """
-    now = [put for put in puts if put.due <= 0]
     over = math.ceil(seconds) + GRACE
+    now = [put for put in puts if put.due <= 0]
+    files = {"work": _WORK.format(blocks=OUTPUT // _BLOCK, seconds=max(1, round(seconds)))}
+    files |= {f"{put.number}.ask": _code(put.argv) for put in puts}
     return _DRIVER.format(
         mark=mark,
-        seconds=max(1, round(seconds)),
-        blocks=OUTPUT // _BLOCK,
-        errors=ERRORS,
-        questions="\n".join(f"put {put.number} {_words(put)}" for put in now),
-        sampled="\n".join(
-            f"later {put.number} {max(1, round(put.limit))} {put.due:g} {shlex.join(put.argv)} &"
-            for put in puts
-            if put.due > 0
-        ),
-        workers=" ".join(str(number + 1) for number in range(min(WORKERS, len(now)))),
-        fewest=FEWEST,
-        count=len(puts),
+        files="\n".join(f"printf %s {shlex.quote(text)} >{name}" for name, text in files.items()),
+        over=over,
+        killed=TIMED_OUT[0],
+        sampled="\n".join(f"  due {put.number} {round(100 * put.due)} {_limit(put)}" for put in puts if put.due > 0),
         lifeline=f"timeout {over} cat <&3" if held else f"sleep {over}",
+        fewest=FEWEST,
+        workers=" ".join(str(number + 1) for number in range(min(WORKERS, len(now)))),
+        now=" ".join(f"{put.number}:{_limit(put)}" for put in now),
+        count=len(puts),
     )
 
 
-def _words(put: Put) -> str:
-    return f"{max(1, round(put.limit))} {shlex.join(put.argv)}"
+def _limit(put: Put) -> int:
+    return max(1, round(put.limit))
+
+
+def _code(argv: tuple[str, ...]) -> str:
+    """Return what a shell runs to do as `argv` does, without another shell where that is one."""
+    if len(argv) == 3 and argv[:2] == ("sh", "-c"):
+        return argv[2] + "\n"
+    name = shlex.quote(argv[0])
+    return f"command -v {name} >/dev/null || {{ echo {name}: not found >&2; exit 127; }}\nexec {shlex.join(argv)}\n"
 
 
 class Frames:
@@ -209,7 +259,7 @@ class Frames:
                 self._seen = head.end() - 1 if middle >= 0 else max(0, len(self._kept) - len(self._end))
                 break
             out = bytes(self._kept[head.end() : middle])
-            errors = bytes(self._kept[middle + len(self._end) : last])
+            errors = bytes(self._kept[middle + len(self._end) : last][:ERRORS])
             number, status, begun, ended = int(head[1]), int(head[2]), float(head[3]), float(head[4])
             kind = head[5]
             del self._kept[: last + len(self._end) - 1]
@@ -217,7 +267,7 @@ class Frames:
             if (put := self._puts.get(number)) is not None:
                 done = Completed(out, errors, status, max(0.0, ended - begun))
                 yield number, max(0.0, begun - self._zero), _judged(put, done, kind)
-        if len(self._kept) > OUTPUT + ERRORS + NOISE:
+        if len(self._kept) > 2 * OUTPUT + NOISE:
             raise TransportError("it sends without end", "see what its login shell prints")
 
 

@@ -7,7 +7,7 @@ import secrets
 import select
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import paramiko  # type: ignore[import-untyped]
@@ -51,18 +51,29 @@ class Ssh:
 
     def open(self) -> Far:
         """Connect, log in, and see what the host can do. Raises TransportError with what to do about it."""
+        self.connect()
         with self._opening:
+            if self._far is None:
+                with self._refusing():
+                    self._far = self._greet()
+            return self._far
+
+    def connect(self) -> None:
+        """Connect and log in. Raises TransportError with what to do about it, and again each time after that."""
+        with self._opening, self._refusing():
             if self._refused:
                 raise self._refused
-            if self._far is None:
-                try:
-                    self._connect()
-                    self._far = self._greet()
-                except TransportError as error:
-                    self._refused = error
-                    self._close()
-                    raise
-            return self._far
+            if not self._links:
+                self._connect()
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except TransportError as error:
+            self._refused = error
+            self._close()
+            raise
 
     def run(self, argv: tuple[str, ...], *, timeout: float) -> Completed:
         """Run `argv`, as root when the host is to become that, and end it after `timeout` seconds."""
@@ -77,20 +88,24 @@ class Ssh:
         return outcome(self.run(reading(path, OUTPUT), timeout=timeout), OUTPUT)
 
     def batch(self, puts: Sequence[Put], *, seconds: float, take: Take) -> bool:
-        """Put all of `puts` in one round trip, where the host has timeout(1). See Batching."""
-        if not self.open().limit.startswith("timeout"):
-            return False
+        """Put all of `puts` in one round trip, where the host has timeout(1). See Batching.
+
+        That trip is also the first: a host on which it does not begin is asked why.
+        """
+        self.connect()
         until = time.monotonic() + seconds + CONNECT
         frames = Frames(puts, secrets.token_hex(8))
         asked, reader = frames.asked(seconds)
 
         def attempt() -> bool:
             self._put(frames, asked, reader, until, take)
-            return frames.begun or frames.refused
+            return frames.begun or frames.refused or time.monotonic() > until - seconds
 
         self._repeated(attempt)
         if not self._is_up() and not self._stopped:
             self.lost = f"the connection to {self.name} was lost"
+        elif not frames.begun and not frames.refused:
+            self.open()
         return not frames.refused
 
     def _put(self, frames: Frames, asked: bytes, reader: str, until: float, take: Take) -> None:
@@ -102,7 +117,10 @@ class Ssh:
                 channel.sendall(asked[:-1])
                 frames.sent = time.time()  # the host does not begin before it has the last byte
                 channel.sendall(asked[-1:])
-                while (data := data + received(channel, until)) and not self._stopped:
+                first = time.monotonic() + CONNECT
+                while (
+                    data := data + received(channel, until if frames.begun else min(first, until))
+                ) and not self._stopped:
                     for number, at, done in frames.take(data):
                         self.clock = frames.clock  # before the last answer, after which nobody waits for this
                         take(number, at, done)
@@ -117,7 +135,7 @@ class Ssh:
         """End the connection, so that the next question makes a new one: after what may have rebooted the host."""
         with self._opening:
             self._close()
-            self._far, self._refused, self.lost = None, None, ""
+            self._links, self._far, self._refused, self.lost = (), None, None, ""
 
     def stop(self) -> None:
         """End every command that still runs, and the connection."""
