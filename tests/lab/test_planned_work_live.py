@@ -58,7 +58,8 @@ def test_a_page_for_planned_work_is_followed_to_its_end(page: Page, lab: Qops, t
     done = _run(clone, sys.executable, "-m", "qops", "runbook", "run", page.name, *there)
     assert done.returncode == 0, done.stdout + done.stderr
     steps = json.loads((folder / "incident.json").read_text())["steps"]
-    assert [one["script"] for one in steps if one.get("status") and "qops diagnose" not in one["script"]] == []
+    for one in steps:  # a diagnosis has 3 where nothing serves yet that could show that it works
+        assert one.get("status", 0) in ((0, 3) if "qops diagnose" in one["script"] else (0,)), one["script"]
     for step in page.steps:
         if step.heading == UNDO:
             script = step.script.replace('"$HOST"', f"{HOST} -i {inventory}")
