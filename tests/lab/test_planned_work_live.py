@@ -1,6 +1,7 @@
 """The pages for planned work, followed on a practice host from a printed inventory, and what they say under Undo.
 
-All of it takes ten minutes: QOPS_EVERY_BLOCK=1.
+In their order: the first page, `add-host`, gives the host the driver to which a later one goes back. All of it takes ten
+minutes: QOPS_EVERY_BLOCK=1.
 """
 
 import json
