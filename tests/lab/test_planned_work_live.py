@@ -1,6 +1,7 @@
 """The pages for planned work, followed on a practice host from a printed inventory, and what they say under Undo.
 
-All of it takes ten minutes: QOPS_EVERY_BLOCK=1.
+In their order: the first page, `add-host`, gives the host the driver to which a later one goes back. All of it takes ten
+minutes: QOPS_EVERY_BLOCK=1.
 """
 
 import json
@@ -58,7 +59,8 @@ def test_a_page_for_planned_work_is_followed_to_its_end(page: Page, lab: Qops, t
     done = _run(clone, sys.executable, "-m", "qops", "runbook", "run", page.name, *there)
     assert done.returncode == 0, done.stdout + done.stderr
     steps = json.loads((folder / "incident.json").read_text())["steps"]
-    assert [one["script"] for one in steps if one.get("status") and "qops diagnose" not in one["script"]] == []
+    for one in steps:  # a diagnosis has 3 where nothing serves yet that could show that it works
+        assert one.get("status", 0) in ((0, 3) if "qops diagnose" in one["script"] else (0,)), one["script"]
     for step in page.steps:
         if step.heading == UNDO:
             script = step.script.replace('"$HOST"', f"{HOST} -i {inventory}")
