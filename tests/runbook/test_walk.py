@@ -183,7 +183,9 @@ def test_killed_at_random_moments_the_record_says_what_was_done(tmp_path: Path) 
     assert first.returncode == 0
     whole = time.monotonic() - begun
     seen = set()
-    for number in range(KILLS):
+    for number in range(4 * KILLS):
+        if number >= KILLS and len(seen) > 1:
+            break  # on a busy machine the first ones may all come at one step
         where, folder, file = f"seed {SEED}, kill {number}", tmp_path / f"incident{number}", tmp_path / f"file{number}"
         walking = _walked(file, folder)
         time.sleep(chance.uniform(0.3, 1.0) * whole)
