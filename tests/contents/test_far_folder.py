@@ -74,17 +74,18 @@ def test_no_folder_ends_with_its_reason(tmp_path: Path) -> None:
     assert done.returncode and b"none" in done.stderr and not done.stdout
 
 
+# With names of their own: gzip writes the second in which it packs, and workers must find the same tests.
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"no gzip",
-        gzip.compress(b""),
-        gzip.compress(b"file 5 5 a\nhello"),  # the end is missing
-        gzip.compress(b"file 5 900 a\nhelloend\n"),
-        gzip.compress(b"file 5 5 ../a\nhelloend\n"),
-        gzip.compress(b"file 99999999999999999999 0 a\nend\n"),
-        gzip.compress(b"end\n")[:-4],
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"no gzip", id="no gzip"),
+        pytest.param(gzip.compress(b""), id="nothing packed"),
+        pytest.param(gzip.compress(b"file 5 5 a\nhello"), id="no end"),
+        pytest.param(gzip.compress(b"file 5 900 a\nhelloend\n"), id="less than told"),
+        pytest.param(gzip.compress(b"file 5 5 ../a\nhelloend\n"), id="a name that leads out"),
+        pytest.param(gzip.compress(b"file 99999999999999999999 0 a\nend\n"), id="a size without bound"),
+        pytest.param(gzip.compress(b"end\n")[:-4], id="cut gzip"),
     ],
 )
 def test_a_damaged_answer_is_no_folder(data: bytes) -> None:
