@@ -28,6 +28,7 @@ CARD = lazy(r"PCIe|\bNVL\b|GeForce|\bRTX\b|Quadro|TITAN|\b(?:L4|L40S?|T4|A2|A10G
                 "cat /proc/driver/nvidia/version",
                 "ansible-playbook site.yml --tags nvidia_driver --limit HOST",
             ),
+            variable="nvidia_driver_manage",
             tag="nvidia_driver",
         ),
     ),
