@@ -30,10 +30,12 @@ containers() {
         | awk 'tolower($0) ~ /vllm|sglang/ && ++n <= 4 { print $1 }'); do
       echo "== engine log: container $(limit 3 $engine inspect -f '{{.Name}}' "$id" 2>/dev/null | sed 's#^/##')"
       since=$(limit 3 $engine inspect -f '{{.RestartCount}} {{.State.StartedAt}}' "$id" 2>/dev/null)
-      log=$(limit 6 $engine logs --tail 2000 "$id" 2>&1)
-      last=$(limit 6 $engine logs --tail 2000 ${since:+--since "${since#* }"} "$id" 2>&1)
-      now=$(served "$last")
-      [ "${since%% *}" = 0 ] || { [ "$now" -gt 0 ] && [ "$now" = "$(served "$log")" ]; } && log=$last
+      log=$(limit 6 $engine logs --tail 2000 ${since:+--since "${since#* }"} "$id" 2>&1)
+      if [ "${since%% *}" != 0 ]; then
+        whole=$(limit 6 $engine logs --tail 2000 "$id" 2>&1)
+        now=$(served "$log")
+        { [ "$now" -gt 0 ] && [ "$now" = "$(served "$whole")" ]; } || log=$whole
+      fi
       printf '%s\n' "$log"
     done
   done

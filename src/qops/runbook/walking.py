@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from qops.errors import QopsError
 from qops.runbook import filling
 from qops.runbook.incident import Done, Incident
 from qops.runbook.page import Page, Step
@@ -55,7 +57,8 @@ def walk(page: Page, where: Where, incident: Incident, ask: Ask, say: Say) -> tu
 
     What reads is run again after a change, and what was left out is asked about again.
 
-    Raises InterruptedWalkError at Ctrl-C, with the step noted as interrupted.
+    Raises InterruptedWalkError at Ctrl-C, with the step noted as interrupted, and QopsError when a step of a walk that
+    was killed does not end.
     """
     changed = False
     for number, step in enumerate(page.steps, 1):
@@ -63,18 +66,16 @@ def walk(page: Page, where: Where, incident: Incident, ask: Ask, say: Say) -> tu
         if before is not None and before.state == "done" and (step.changes or not changed):
             continue
         script = commands(step, where, incident.values)
-        machine = where.here if step.here else where.host
-        why = _refusal(step, script)
-        if before is not None and before.state == "running" and _still(machine, incident.key(number)):
-            say(number, step, script, before)
-            why = why or _awaited(machine, incident.key(number))
-        if why := why or (ask(number, script) if step.changes else ""):
+        machine, key = where.here if step.here else where.host, incident.key(number)
+        if before is not None and before.state == "running":
+            _await(machine, key, partial(say, number, step, script, before))
+        if why := _refusal(step, script) or (ask(number, script) if step.changes else ""):
             incident.leave_out(number, step.heading, script, changes=step.changes, why=why)
         else:
             say(number, step, script, None)
             incident.begin(number, step.heading, script, changes=step.changes, here=step.here)
             changed = changed or step.changes
-            _run(machine, step, script, where, incident)
+            _run(machine, key, step, script, where, incident)
         say(number, step, script, incident.steps[-1])
     return tuple(done for number in range(1, len(page.steps) + 1) if (done := incident.last(number)))
 
@@ -87,21 +88,23 @@ def _refusal(step: Step, script: str) -> str:
     return ""
 
 
-def _still(machine: Transport, key: str) -> bool:
-    return bool(machine.run(("sh", "-c", _STILL, "sh", key), timeout=READING).stdout.strip())
-
-
-def _awaited(machine: Transport, key: str) -> str:
-    """Wait for the end of a step whose walk was killed, and which runs on; return why not to run it again, or ""."""
-    until = time.monotonic() + CHANGING
+def _await(machine: Transport, key: str, told: Callable[[], None]) -> None:
+    """Wait for the end of a step whose walk was killed, and which may run on; `told` is called once if it does."""
+    begun = time.monotonic()
+    waiting = False
     try:
-        while _still(machine, key):
-            if time.monotonic() > until:
-                return "it still runs since the walk that was killed"
+        while machine.run(("sh", "-c", _STILL, "sh", key), timeout=READING).stdout.strip():
+            if not waiting:
+                told()
+            waiting = True
+            if time.monotonic() > begun + CHANGING:
+                raise QopsError(
+                    f"a step of the walk that was killed still runs on {machine.name}",
+                    f"find it with: grep -lszFxe '{_MARK}={key}' /proc/[0-9]*/environ",
+                )
             time.sleep(_ASKED)
     except KeyboardInterrupt:
         raise InterruptedWalkError from None
-    return ""
 
 
 def commands(step: Step, where: Where, values: Mapping[str, str]) -> str:
@@ -115,13 +118,12 @@ def commands(step: Step, where: Where, values: Mapping[str, str]) -> str:
     return script
 
 
-def _run(transport: Transport, step: Step, script: str, where: Where, incident: Incident) -> None:
+def _run(transport: Transport, key: str, step: Step, script: str, where: Where, incident: Incident) -> None:
     """Run one step in a thread, so that Ctrl-C reaches this one, and note how it ended."""
     told: list[Completed | BaseException] = []
     if step.here:
         own = Path(sys.executable).parent  # qops and ansible-playbook stand beside this Python
         script = f"cd {shlex.quote(str(Path.cwd()))}\nPATH={shlex.quote(str(own))}:$PATH\n{script}"
-    key = incident.key(incident.steps[-1].number)
     argv = ("env", f"{_MARK}={key}", "bash", "-c", script if where.inventory and step.here else _SUDO + script)
     limit = CHANGING if step.changes else READING
 
