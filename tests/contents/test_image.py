@@ -1,4 +1,4 @@
-import tarfile
+import subprocess
 from pathlib import Path
 
 import image_trees as made
@@ -33,8 +33,8 @@ def _whole(found: Candidate) -> None:
 
 
 def test_an_unpacked_root(tmp_path: Path) -> None:
-    with tarfile.open(fileobj=__import__("io").BytesIO(made.tree(ENGINE, LINKS))) as tar:
-        tar.extractall(tmp_path, filter="data")
+    # By the program: Python before 3.11.4 (Debian 12 has 3.11.2) knows no filter, and later ones warn without.
+    subprocess.run(["tar", "-x", "-C", tmp_path], input=made.tree(ENGINE, LINKS), check=True)
     _whole(image.rooted(str(tmp_path), _quiet))
 
 
