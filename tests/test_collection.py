@@ -85,6 +85,26 @@ def test_samples_are_taken_over_time_and_not_after_the_end() -> None:
     assert found.gaps == ()
 
 
+@pytest.mark.parametrize("host", [Fake, Local], ids=["one by one", "this host"])
+def test_a_series_ends_where_there_is_nothing_to_follow(host: type[Fake] | type[Local]) -> None:
+    """And is no gap: the answer that ended it says why. One that ran out of time, or was cut, says nothing."""
+
+    def none(timeout: float) -> Completed:
+        return Completed(b"no engine\n", b"", 1, 0.0)
+
+    def late(timeout: float) -> Completed:
+        return Completed(b"", b"", None, 0.1, "timeout")
+
+    asks = (
+        Command(("sh", "-c", "echo no engine; exit 1"), "", name="none", samples=(0.0, 0.4, 300.0)),
+        Command(("timeout", "0.1", "sleep", "9"), "", timeout=0.1, name="late", samples=(0.0, 0.4)),
+    )
+    asked = Fake(sh=none, timeout=late) if host is Fake else Local()
+    found = collect(asked, [probe(*asks)], seconds=600)
+    assert [(text.source, text.lines) for text in found.texts] == [("none", ("no engine",))]
+    assert [(gap.source, gap.kind) for gap in found.gaps] == [("late", "timeout")] * 2
+
+
 def test_no_more_than_eight_at_once_and_samples_first() -> None:
     host = Fake(x=ok("1", 0.05), sample=ok("2"))
     asks = [Command(("x", str(n)), "") for n in range(30)]

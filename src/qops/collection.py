@@ -16,7 +16,8 @@ from qops.probes.base import Ask, Command, Probe
 from qops.probes.scan import finder
 from qops.transports.answer import Answer, Collection, collection, interpret
 from qops.transports.base import Completed, Transport
-from qops.transports.batch import WORKERS, Batching, Put
+from qops.transports.batch import Batching
+from qops.transports.batch_script import WORKERS, Put
 from qops.transports.far import reading
 from qops.transports.streams import OUTPUT
 
@@ -40,6 +41,7 @@ class _Question:
     probe: str = field(compare=False)
     due: float = field(compare=False)  # seconds after the start
     sampled: bool = field(compare=False)
+    first: int = field(compare=False)  # number of the first question of its series
 
     @property
     def source(self) -> str:
@@ -64,9 +66,11 @@ def _questions(known: Sequence[Probe]) -> list[_Question]:
     for ask, name in asks.values():
         samples = ask.samples if isinstance(ask, Command) else (0.0,)
         sampled = len(samples) > 1
-        questions += [_Question(0 if sampled else 1, 0, ask, name, due, sampled) for due in samples]
-    for number, question in enumerate(questions):
-        question.number = number
+        first = len(questions)
+        questions += [
+            _Question(0 if sampled else 1, first + place, ask, name, due, sampled, first)
+            for place, due in enumerate(samples)
+        ]
     return questions
 
 
@@ -90,6 +94,13 @@ class _Workers:
         while self.later and self.later[0].due <= elapsed:
             self.questions.put(self.later.pop(0))
         return min(TICK, max(0.01, self.later[0].due - elapsed)) if self.later else TICK
+
+    def end(self, series: int) -> None:
+        """Have no more questions put of the series whose first one has that number."""
+        past = [question for question in self.later if question.first == series]
+        self.later = [question for question in self.later if question.first != series]
+        for question in past:
+            self.answers.put((question, _answer(question, Completed(b"", b"", None, 0.0, "past"), question.due)))
 
     def work(self) -> None:
         while not self.over:
@@ -162,7 +173,7 @@ _Answers = queue.SimpleQueue[tuple[_Question | None, Answer | BaseException | No
 def _put(question: _Question) -> Put:
     ask = question.ask
     if isinstance(ask, Command):
-        return Put(question.number, ask.argv, ask.timeout, question.due)
+        return Put(question.number, ask.argv, ask.timeout, question.due, after=question.first)
     return Put(question.number, reading(ask.path, OUTPUT), READ, question.due, reads=True)
 
 
@@ -193,6 +204,12 @@ def collect(
     interrupted = False
 
     def keep(question: _Question, answer: Answer) -> None:
+        if answer.completed.failure == "past":
+            heard[question.number] = None, None  # an earlier answer of the series says why
+            return
+        nothing = bool(answer.completed.status) or answer.completed.failure == "missing"
+        if nothing and question.sampled and isinstance(asking, _Workers):
+            asking.end(question.first)
         record(answer)
         heard[question.number] = interpret(answer, find)  # at once: of a long answer little is kept
 

@@ -1,6 +1,8 @@
 """What was seen is asked once in a run, as long as nothing was changed."""
 
+import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from qops import plans
 from qops.bridge import Remembered, wanted_soon
 from qops.evidence.kernel import Hugepages, Memory, Sysctls
+from qops.evidence.readiness import Clock
 from qops.evidence.text import Gaps
+from qops.probes import clock
 
 
 class Shell:
@@ -43,6 +47,18 @@ def test_whoever_wants_the_gaps_too_asks_nothing_more(tmp_path: Path, shell: She
     _look(tmp_path, shell, Memory, Gaps)
     assert set(_look(tmp_path, shell, Memory, Gaps)) == {Memory, Gaps}
     assert len(shell.scripts) == 1
+
+
+@pytest.mark.parametrize("off", [0, 500, -500])
+def test_a_clock_is_not_wrong_by_the_time_that_the_question_took(tmp_path: Path, shell: Shell, off: int) -> None:
+    def late(script: str) -> tuple[int, str, str]:
+        time.sleep(2.1)
+        status, out, err = shell(script)
+        return status, re.sub(r"(?<=== clock )[0-9]+", lambda told: str(int(told[0]) + off), out), err
+
+    seen = Remembered(str(tmp_path), "h").look(late, [Clock], seconds=20, special=[clock.compared()])
+    ahead = seen[Clock].ahead
+    assert ahead == 0 if off == 0 else abs(ahead - off) <= 10
 
 
 def test_only_what_is_missing_is_asked(tmp_path: Path, shell: Shell) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 from measured import Table
-from practice_lab import Qops, practice
+from practice_lab import Qops, desk, practice
 
 from qops import runbook
 from qops.lab import faults
@@ -95,13 +95,14 @@ class Shift:
 
     def __init__(self, lab: Qops, host: str, folder: Path) -> None:
         self.lab, self.host, self.folder = lab, host, folder
+        self.desk = desk(folder / "desk")
         self.inventory = folder / "lab.yml"
         self.inventory.write_text(lab("inventory"))
 
     def run(self, *words: str, statuses: tuple[int, ...] = (0,)) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "qops", *words],
-            cwd=ROOT,
+            cwd=self.desk,
             env={**self.lab.environment, "NO_COLOR": "1"},
             stdin=subprocess.DEVNULL,
             capture_output=True,

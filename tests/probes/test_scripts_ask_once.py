@@ -48,23 +48,32 @@ def test_listeners_and_sessions_of_ssh_come_from_one_table(tmp_path: Path) -> No
 
 
 DOCKER = """case "$*" in
-  'info --format'*Images*) echo '/ {count}' ;;
-  *ls*) echo sha256:1 ;;
+  'image ls'*) {listed} ;;
   *inspect*) echo 'image docker {{"id":"sha256:1"}}' ;;
   --version) echo '{version}' ;;
 esac"""
 
 
-@pytest.mark.parametrize(("count", "ids"), [(0, []), (1, ["sha256:1"])])
-def test_images_are_listed_where_there_are_some(tmp_path: Path, count: int, ids: list[str]) -> None:
-    said = answer(images.SCRIPT, tmp_path, docker=DOCKER.format(count=count, version="Docker version 29"))
+@pytest.mark.parametrize(
+    ("listed", "engine", "error", "ids"),
+    [
+        ("true", "docker", "", []),
+        ("echo sha256:1", "docker", "", ["sha256:1"]),
+        ("echo 'WARNING: no swap limit' >&2; echo sha256:1; echo sha256:1", "docker", "", ["sha256:1"]),
+        ("echo 'permission denied'; echo more; exit 1", "", "docker: permission denied", []),
+    ],
+)
+def test_images_are_listed_where_there_are_some(
+    tmp_path: Path, listed: str, engine: str, error: str, ids: list[str]
+) -> None:
+    said = answer(images.SCRIPT, tmp_path, docker=DOCKER.format(listed=listed, version="Docker version 29"))
     found = parse_images([text(said, "images")])
     assert found is not None
-    assert (found.engine, found.root, [one.id for one in found.images]) == ("docker", "/", ids)
+    assert (found.engine, found.error, [one.id for one in found.images]) == (engine, error, ids)
 
 
 def test_podman_under_dockers_name_is_not_asked_as_docker(tmp_path: Path) -> None:
-    said = answer(images.SCRIPT, tmp_path, docker=DOCKER.format(count=1, version="podman version 5"))
+    said = answer(images.SCRIPT, tmp_path, docker=DOCKER.format(listed="echo sha256:1", version="podman version 5"))
     assert "engine docker" not in said and "silent docker" not in said
 
 

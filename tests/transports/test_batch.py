@@ -11,9 +11,10 @@ from loopback import running
 
 from qops.errors import TransportError
 from qops.evidence.clock import HostClock
-from qops.transports import batch
+from qops.transports import batch, batch_script
 from qops.transports.base import Completed
-from qops.transports.batch import Frames, Put, script
+from qops.transports.batch import Frames
+from qops.transports.batch_script import Put, script
 from qops.transports.far import reading
 
 Monkey = pytest.MonkeyPatch
@@ -137,8 +138,25 @@ def test_a_sample_is_put_when_it_is_due(shell: list[str]) -> None:
     assert late - early >= 1.19
 
 
+def test_a_series_ends_where_there_is_nothing_to_follow(shell: list[str]) -> None:
+    """One that ran out of time says nothing of that, and a series of which there is something goes on."""
+    puts = (
+        Put(0, ("sh", "-c", "exit 1"), 5),
+        Put(1, ("echo", "later"), 5, due=1.2, after=0),
+        Put(2, ("echo", "never"), 5, due=500.0, after=0),
+        Put(3, ("sleep", "4718.31"), 1),
+        Put(4, ("echo", "again"), 5, due=1.2, after=3),
+        Put(5, ("no-such-program",), 5),
+        Put(6, ("no-such-program",), 5, due=500.0, after=5),
+    )
+    done = ask(shell, *puts, seconds=600)
+    assert [done[n].failure for n in range(7)] == ["", "past", "past", "timeout", "", "", "past"]
+    assert done[4].stdout == b"again\n"
+
+
 def test_an_answer_without_end_is_cut(shell: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "OUTPUT", 64 << 10)
+    monkeypatch.setattr(batch_script, "OUTPUT", 64 << 10)
     done = ask(shell, Put(0, ("cat", "/dev/zero"), 9), Put(1, ("echo", "here"), 5))
     assert (len(done[0].stdout) >= 64 << 10, done[0].discarded > 0) == (True, True)
     assert done[1].stdout == b"here\n"

@@ -19,7 +19,7 @@ from qops.cli.run import run
 from qops.errors import UNREACHABLE, USAGE, TransportError
 from qops.inventory import Host, with_passwords
 from qops.inventory.password import Password
-from qops.transports.batch import Put
+from qops.transports.batch_script import Put
 from qops.transports.ssh import Ssh
 
 USER, SECRET = "qops-operator", "Tr0ub4dor & 3 ways"

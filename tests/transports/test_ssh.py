@@ -16,7 +16,7 @@ from qops.errors import TransportError
 from qops.probes.base import Command, Probe
 from qops.transports import far, ssh, streams
 from qops.transports.base import Completed, lines
-from qops.transports.batch import Put
+from qops.transports.batch_script import Put
 from qops.transports.ssh import Ssh
 
 pytestmark = need_sshd

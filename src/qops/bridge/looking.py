@@ -1,13 +1,17 @@
 """Looking at a host through Ansible's connection."""
 
+import time
 from collections.abc import Collection, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from qops import collection
 from qops.bridge.facts import KINDS
 from qops.bridge.transport import AnsibleTransport, Shell
 from qops.engine import observe
 from qops.errors import UsageError
+from qops.evidence.readiness import Clock
 from qops.probes.base import Probe
 
 Seen = dict[type, Any]
@@ -20,8 +24,14 @@ def look(name: str, shell: Shell, kinds: Collection[type], *, seconds: float, sp
     """
     own = {probe.name: probe for probe in special}
     chosen = [own.get(probe.name, probe).once() for probe in KINDS.values() if probe.makes in kinds]
+    begun = time.monotonic()
     found = collection.collect(AnsibleTransport(name, shell), chosen, seconds=seconds)
-    return observe(found.texts, found.gaps, chosen)
+    seen = observe(found.texts, found.gaps, chosen)
+    clock = seen.get(Clock)
+    if clock is not None and (clock.ahead or 0) > 0:
+        # Of that, the question and the answer may have been on their way: a busy controller puts it long after.
+        seen[Clock] = replace(clock, ahead=max(0, int(clock.ahead - (time.monotonic() - begun))))
+    return seen
 
 
 def look_by_name(name: str, shell: Shell, wanted: Sequence[str], *, seconds: float, sampled: bool = False) -> Seen:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from qops.errors import TransportError
 from qops.evidence.clock import HostClock
 from qops.transports.base import Completed, clean
-from qops.transports.batch import TIMED_OUT, Frames, Put, Take, script
+from qops.transports.batch import Frames, Take
+from qops.transports.batch_script import TIMED_OUT, Put, script
 from qops.transports.far import outcome, reading
 from qops.transports.streams import OUTPUT
 

@@ -73,8 +73,6 @@ class Images(Struct, frozen=True):
 
     engine: str = ""
     error: str = ""
-    root: str = ""
-    free: int | None = None  # bytes, on the file system of `root`
     machine: str = ""  # "x86_64"
     images: tuple[Image, ...] = ()
     wanted: tuple[WantedImage, ...] = ()

@@ -13,9 +13,9 @@ class Command(Struct, frozen=True):
     """A command to run on the host. It must only read. `timeout` in seconds.
 
     `samples` gives the seconds after the start of the collection at which it is asked; more than one makes a
-    series. `root` marks what answers fully only to root; `why` is one line for docs/evidence.md. `name` is how
-    the answer is quoted when the argv is too long to read (an `sh -c` script); without it, the argv is. `binary` keeps
-    the bytes of its output.
+    series, which ends with an answer that has an exit status other than 0: there is nothing to follow. `root` marks
+    what answers fully only to root; `why` is one line for docs/evidence.md. `name` is how the answer is quoted when the
+    argv is too long to read (an `sh -c` script); without it, the argv is. `binary` keeps the bytes of its output.
     """
 
     argv: tuple[str, ...]

@@ -30,7 +30,7 @@ _PREFIXES = ("vllm:", "sglang:", "vllm_", "sglang_", "process_", "http_")
 _SCRIPT = r"""
 # The brackets keep grep from finding itself.
 found=$(timeout -s KILL 2 grep -lsaiE '[v]llm|[s]glang' /proc/[0-9]*/cmdline 2>/dev/null)
-[ -n "$found" ] || exit 0
+[ -n "$found" ] || exit 1 # no engine: nothing to follow
 own=$(readlink /proc/self/ns/net)
 find_engines() {
   for f in $found; do

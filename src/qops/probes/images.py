@@ -24,6 +24,8 @@ _FORM = (
 )
 _PODMAN = _FORM.replace(".Id}", ".ID}")  # its own name of the field
 SCRIPT = rf"""LC_ALL=C; export LC_ALL
+nl='
+'
 echo '== images'
 echo "machine $(uname -m)"
 [ -r {LIST} ] && sed 's/^/wanted /' {LIST}
@@ -35,20 +37,11 @@ for engine in docker podman; do
     case $first in '#!'*) case "$(docker --version 2>/dev/null)" in *podman*) continue ;; esac ;; esac
   fi 2>/dev/null
   # podman takes the template for one of all images as soon as there is a `range` in it.
-  where='{{{{.DockerRootDir}}}} {{{{.Images}}}}' form='image docker {_FORM}'
-  if [ $engine = podman ]; then
-    where='{{{{.Store.GraphRoot}}}}' form='{{{{range .}}}}image podman {_PODMAN}{{{{"\n"}}}}{{{{end}}}}'
-  fi
-  root=$(timeout 8 $engine info --format "$where" 2>/dev/null)
-  count=${{root##* }} root=${{root% [0-9]*}}
-  case "$root" in
-    /*) ;;
-    *) echo "silent $engine $(timeout 8 $engine info 2>&1 >/dev/null | head -n 1)"; continue ;;
-  esac
-  echo "engine $engine $root"
-  echo "free $(df -PB1 "$root" | awk 'END {{ print $4 }}')"
-  [ "$count" = 0 ] && continue
-  ids=$($engine image ls --quiet --no-trunc 2>/dev/null | sort -u)
+  form='image docker {_FORM}'
+  [ $engine = docker ] || form='{{{{range .}}}}image podman {_PODMAN}{{{{"\n"}}}}{{{{end}}}}'
+  said=$(timeout 8 $engine image ls --quiet --no-trunc 2>&1) || {{ echo "silent $engine ${{said%%$nl*}}"; continue; }}
+  echo "engine $engine"
+  ids=$(printf '%s\n' "$said" | grep -E '^(sha256:)?[0-9a-f]+$' | sort -u)  # without its warnings
   [ -n "$ids" ] && timeout 30 $engine image inspect --format "$form" $ids
 done
 true
@@ -56,9 +49,8 @@ true
 
 _HEAD = "== images"
 _WANTED = lazy(r"wanted ([a-z0-9][a-z0-9.\-]{0,60}) (\S{1,400}) (-|sha256:[0-9a-f]{64}) (-|sha256:[0-9a-f]{64})\s*$")
-_ENGINE = lazy(r"engine (docker|podman) (/.{0,1000})$")
+_ENGINE = lazy(r"engine (docker|podman)\b")
 _SILENT = lazy(r"silent (docker|podman) (.{0,500})$")
-_FREE = lazy(r"free ([0-9]{1,18})\s*$")
 _IMAGE = lazy(r"image (docker|podman) (\{.{1,100000}\})\s*$")
 _MACHINE = lazy(r"machine ([\w.-]{1,40})\s*$")
 
@@ -78,8 +70,7 @@ def parse(texts: Sequence[Text]) -> Images | None:
 
 
 def _images(text: Text, head: int) -> Images:
-    engine = error = root = machine = ""
-    free: int | None = None
+    engine = error = machine = ""
     images: list[Image] = []
     wanted: list[WantedImage] = []
     record: dict[str, Any] = {}
@@ -91,11 +82,9 @@ def _images(text: Text, head: int) -> Images:
         elif match := _IMAGE.match(line):
             images += _image(match[1], _object(match[2]), quote)
         elif (match := _ENGINE.match(line)) and not engine:
-            engine, root = match[1], match[2]
+            engine = match[1]
         elif match := _SILENT.match(line):
             error = f"{match[1]}: {match[2]}"
-        elif (match := _FREE.match(line)) and free is None:
-            free = int(match[1])
         elif match := _MACHINE.match(line):
             machine = match[1]
         elif line.startswith("record {"):
@@ -103,8 +92,6 @@ def _images(text: Text, head: int) -> Images:
     return Images(
         engine=engine,
         error=error,
-        root=root,
-        free=free,
         machine=machine,
         images=tuple(images),
         wanted=tuple(wanted),

@@ -79,7 +79,7 @@ for p in $pids; do
 done
 echo '== process tree'
 [ -z "$tree" ] || printf '%s\n' "$tree" | grep '^process: ' | sort -k 3,3n
-true
+[ -n "$pids" ] # without a process there is nothing to follow
 """
 )
 

@@ -125,7 +125,10 @@ for maps in $found; do
   n=$((n + 1)); [ "$n" -gt 8 ] && break
   if [ "$net" = "$own" ]; then report "$pid" own "$addr" & else report "$pid" other "$addr" & fi
 done
-[ "$n" -gt 0 ] || report none own localhost:28028
+if [ "$n" -eq 0 ]; then
+  report none own localhost:28028
+  case $out in "no server"*) exit 1 ;; esac # nothing to follow
+fi
 wait
 """
 ).strip()

@@ -20,6 +20,7 @@ class Completed(Struct, frozen=True):
     status: int | None  # None: it did not end
     seconds: float
     failure: str = ""  # "" | "timeout" | "missing" | "denied" | "failed" | "cut" (we left before its time was over)
+    # | "past" (not asked: an earlier answer of its series left nothing to follow)
     discarded: int = 0  # bytes of output beyond what is kept
 
 

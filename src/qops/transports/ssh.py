@@ -16,7 +16,8 @@ from qops.errors import TransportError
 from qops.evidence.clock import HostClock
 from qops.inventory.host import Host
 from qops.transports.base import Completed, clean
-from qops.transports.batch import Frames, Put, Take
+from qops.transports.batch import Frames, Take
+from qops.transports.batch_script import Put
 from qops.transports.become import enter
 from qops.transports.far import HELLO, Far, greeted, login, outcome, reading, supervised
 from qops.transports.ssh_chain import chain, key_files
@@ -117,10 +118,8 @@ class Ssh:
                 channel.sendall(asked[:-1])
                 frames.sent = time.time()  # the host does not begin before it has the last byte
                 channel.sendall(asked[-1:])
-                first = time.monotonic() + CONNECT
-                while (
-                    data := data + received(channel, until if frames.begun else min(first, until))
-                ) and not self._stopped:
+                first = min(until, time.monotonic() + CONNECT)
+                while (data := data + received(channel, until if frames.begun else first)) and not self._stopped:
                     for number, at, done in frames.take(data):
                         self.clock = frames.clock  # before the last answer, after which nobody waits for this
                         take(number, at, done)
