@@ -1,6 +1,5 @@
 """Looking at many hosts at once, by SSH: in parallel, each for the same time, results in the inventory's order."""
 
-import contextlib
 import queue
 import threading
 import time
@@ -29,6 +28,7 @@ AT_ONCE = 256  # hosts that are asked at the same time: most of a look is waitin
 BUSY = 8  # of them at once from the connection until most has answered: that costs processor time, here and there
 FEW = 4  # questions that may still be open then, and
 HOLD = 10.0  # seconds after which a host counts as one that waits, whatever is open
+SILENT = 2.0  # seconds after which a host that is not connected yet does so too: nobody works for one that is silent
 TICK = 0.25  # seconds between two looks at how far the hosts are
 REASON = 160  # characters of a reason in the line on a host
 REPEAT = 10.0  # seconds between two lines of progress where a line cannot be rewritten
@@ -95,6 +95,7 @@ class _Fleet(Generic[R]):
         self._done: queue.SimpleQueue[tuple[int, Looked[R] | BaseException]] = queue.SimpleQueue()
         self._interrupt = interrupt.noted()
         self._busy = threading.Semaphore(BUSY)
+        self._silent = threading.Semaphore(BUSY)
         self._doing: dict[int, tuple[float, str]] = {}  # since when, and what is being waited for
         self._judging: set[int] = set()  # those that have answered
 
@@ -146,8 +147,7 @@ class _Fleet(Generic[R]):
 
     def _look(self, number: int) -> Looked[R]:
         host = self.hosts[number]
-        turn = contextlib.ExitStack()
-        turn.enter_context(self._busy)
+        turn = _Turn(self._busy)
         if self._interrupt.happened:
             turn.close()
             return Looked(host)
@@ -163,8 +163,11 @@ class _Fleet(Generic[R]):
                 turn.close()
 
         ssh = Ssh(host)
+        patience = threading.Timer(SILENT, turn.instead, (self._silent,))
+        patience.start()
         try:
             ssh.connect()
+            patience.cancel()
             collection, written = ask(
                 ssh,
                 self.known,
@@ -180,9 +183,33 @@ class _Fleet(Generic[R]):
         except TransportError as error:
             return Looked(host, error=error)
         finally:
+            patience.cancel()
             turn.close()
             ssh.stop()
             self.took[host.name] = time.monotonic() - begun
+
+
+class _Turn:
+    """One of the hosts that are busy at once. Used by the thread that asks the host, and by a timer."""
+
+    def __init__(self, places: threading.Semaphore) -> None:
+        places.acquire()
+        self._held: threading.Semaphore | None = places
+        self._lock = threading.Lock()
+
+    def instead(self, places: threading.Semaphore) -> None:
+        """Give the place to the next host, and take one of `places` for it, if there is one and it is not over."""
+        with self._lock:
+            if self._held is not None and places.acquire(blocking=False):
+                self._held.release()
+                self._held = places
+
+    def close(self) -> None:
+        """Give the place to the next host, if that was not done."""
+        with self._lock:
+            if self._held is not None:
+                self._held.release()
+            self._held = None
 
 
 def diagnose(

@@ -17,7 +17,7 @@ _BLOCK = 512  # bytes: what `ulimit -f` counts in, POSIX
 # costs a fork and no shell, no timeout(1) of its own. Whoever makes the file of a question's number first (`set -C`)
 # asks it. A worker says in `WORKER.now` what it asks and until when, in hundredths of a second. One that asks for too
 # long is ended with its process group, the question has no answer, and a new worker goes on with the next.
-# Answers are sent on together, those of a fifth of a second by one cat(1). Each is a frame between marks that nobody
+# Answers are sent on together, those of half a second by one cat(1). Each is a frame between marks that nobody
 # on the host can guess.
 _WORK = """d=$1 w=$2 zero=$3 p= over=; shift 3; cd /
 ulimit -f {blocks}
@@ -121,7 +121,7 @@ while [ "$left" -gt 0 ] && read -r n status from to cut <&4 && [ "$n" != over ];
   esac
   case $known in *" $n "*) continue ;; esac
   known="$known$n " left=$((left - 1))
-  [ -n "$said" ] || {{ sleep 0.2; echo say; }} >&4 3<&- &
+  [ -n "$said" ] || {{ sleep 0.5; echo say; }} >&4 3<&- &
   printf '\n{mark} %s %s %s %s %s\n' "$n" "$status" "$from" "$to" "$cut" >"$n.head"
   said="$said $n.head"
   [ ! -s "$n.out" ] || said="$said $n.out"
