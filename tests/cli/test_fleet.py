@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -174,38 +174,10 @@ def test_options_that_do_not_go_together(hosts: str, capsys: pytest.CaptureFixtu
     assert "add -i INVENTORY" in capsys.readouterr().err
 
 
-def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
-    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    most = at_once = 0
-
-    class Counted:
-        lost = ""
-
-        def __init__(self, host: inventory.Host) -> None:
-            self.name = host.name
-
-        def connect(self) -> None:
-            nonlocal most, at_once
-            at_once += 1
-            most = max(most, at_once)
-            time.sleep(0.1)
-            at_once -= 1
-
-        def stop(self) -> None:
-            pass
-
-    monkeypatch.setattr(fleet, "Ssh", Counted)
-    monkeypatch.setattr(fleet, "BUSY", 3)
-    many = [sshd.named(f"n{n}") for n in range(25)]
-    looked, interrupted = fleet.look(many, (), lambda found, lost, said: found.host, what="", seconds=1, quiet=True)
-    assert [one.result for one in looked] == [h.name for h in many]
-    assert (most, interrupted) == (3, False)
-
-
-def test_hosts_that_are_silent_do_not_keep_others_from_logging_in(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And of those that count as waiting there are no more than of those that are busy."""
-    rest, heard = threading.Event(), threading.Barrier(4, action=lambda: rest.set())
+def _logins(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch, hosts: int, busy: int, connect: Callable[[str], object]
+) -> int:
+    """Look at hosts n0, n1 and so on that connect so and answer nothing; return how many did at once at most."""
     most = at_once = 0
 
     class Fake:
@@ -218,26 +190,44 @@ def test_hosts_that_are_silent_do_not_keep_others_from_logging_in(sshd: Sshd, mo
             nonlocal most, at_once
             at_once += 1
             most = max(most, at_once)
-            # Two are silent until four others, two at a time, have logged in; then all are for a while.
-            if self.name in ("n0", "n1"):
-                assert rest.wait(60)
-            elif self.name in ("n2", "n3", "n4", "n5"):
-                time.sleep(0.2)
-                threading.Thread(target=heard.wait, daemon=True).start()
-            else:
-                time.sleep(0.5)
+            connect(self.name)
             at_once -= 1
 
         def stop(self) -> None:
             pass
 
     monkeypatch.setattr(fleet, "Ssh", Fake)
-    monkeypatch.setattr(fleet, "BUSY", 2)
-    monkeypatch.setattr(fleet, "SILENT", 0.05)
-    many = [sshd.named(f"n{n}") for n in range(14)]
-    looked, _ = fleet.look(many, (), lambda found, lost, said: found.host, what="", seconds=1, quiet=True)
+    monkeypatch.setattr(fleet, "BUSY", busy)
+    many = [sshd.named(f"n{n}") for n in range(hosts)]
+    looked, interrupted = fleet.look(many, (), lambda found, lost, said: found.host, what="", seconds=1, quiet=True)
     assert [one.result for one in looked] == [h.name for h in many]
-    assert 2 < most <= 4
+    assert not interrupted
+    return most
+
+
+def test_no_more_hosts_log_in_at_once_than_the_processors_can_serve(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _logins(sshd, monkeypatch, 25, 3, lambda name: time.sleep(0.1)) == 3
+
+
+def test_hosts_that_are_silent_do_not_keep_others_from_logging_in(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of those that count as waiting there are no more than of those that are busy."""
+    rest = threading.Event()
+    heard = threading.Barrier(4, action=rest.set)
+
+    def connect(name: str) -> None:
+        # Two are silent until four others, two at a time, have logged in; then all are for a while.
+        if name in ("n0", "n1"):
+            assert rest.wait(60)
+        elif name in ("n2", "n3", "n4", "n5"):
+            time.sleep(0.2)
+            threading.Thread(target=heard.wait, daemon=True).start()
+        else:
+            time.sleep(0.5)
+
+    monkeypatch.setattr(fleet, "SILENT", 0.05)
+    assert 2 < _logins(sshd, monkeypatch, 14, 2, connect) <= 4
 
 
 def test_a_host_is_told_of_when_it_is_judged_and_not_when_all_are(sshd: Sshd, tmp_path: Path) -> None:
