@@ -36,7 +36,7 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
             yield Found(
                 subject=f"GPU {gpu.index} ({gpu.name})",
                 message=f"the clocks of GPU {gpu.index} are cut for heat{heat}{clock} ({', '.join(reasons)})",
-                evidence=(gpu.quote,),
+                evidence=gpu.said(*reasons),
                 confidence=Confidence.CERTAIN,
             )
             return
