@@ -13,7 +13,7 @@ from qops.evidence.image import Candidate
 from qops.evidence.text import Gap, Gaps, Text
 from qops.probes.base import Probe
 from qops.report import Coverage, Excluded, Finding, HostReport, Verdict
-from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severity
+from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severity, Untold
 from qops.rules.listing import Listed, said
 
 _CONFIDENCE = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
@@ -80,7 +80,9 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Listed 
             continue
         rule = one.rule
         for outcome in rule.judge(evidence):
-            if isinstance(outcome, RuledOut):
+            if isinstance(outcome, Untold):
+                unknown.append((rule.code, (outcome.lacking,)))
+            elif isinstance(outcome, RuledOut):
                 excluded.append(Excluded(rule.code, rule.cause, outcome.because, outcome.evidence))
             else:
                 findings.append(_finding(rule, outcome))

@@ -237,3 +237,21 @@ def test_an_engine_that_serves_is_a_sign_of_health() -> None:
     report = diagnose({"engine.log": log})
     assert report.verdict is Verdict.HEALTHY
     assert engine_ready.code in [f.code for f in report.findings]
+
+
+START = "INFO 12-01 09:00:01 [api_server.py:1884] vLLM API server version 0.30.0\n"
+SYMPTOMS = (engine_core_failed, engine_silent_at_nccl, shm_broadcast_wait)
+
+
+@pytest.mark.parametrize("rule", SYMPTOMS, ids=lambda r: r.cause)
+def test_what_shows_only_in_an_engine_that_serves_is_unknown_while_it_starts(rule: Rule) -> None:
+    begun = diagnose({"engine.log": START + "INFO 12-01 09:00:12 [parallel_state.py:1208] rank 0 in world size 2\n"})
+    assert dict(begun.coverage.unknown)[rule.code] == ("an engine that serves",)
+    ready = diagnose({"engine.log": START + "INFO:     Application startup complete.\n"})
+    assert rule.code not in dict(ready.coverage.unknown)
+
+
+def test_a_symptom_that_is_seen_is_known_while_the_engine_starts() -> None:
+    seen = diagnose({"engine.log": START + "RuntimeError: Engine core initialization failed. See root cause above.\n"})
+    assert engine_core_failed.code in [f.code for f in seen.findings]
+    assert engine_core_failed.code not in dict(seen.coverage.unknown)
