@@ -1,6 +1,7 @@
 import pytest
-from judging import causes, outcomes
+from judging import causes, diagnose, outcomes
 
+from qops.report import Verdict
 from qops.rule import Confidence, Found
 from qops.rules.host.thermal_throttle import thermal_throttle
 
@@ -95,3 +96,22 @@ def test_the_line_of_the_reason_is_quoted(said: str) -> None:
     (hot,) = (o for o in outcomes(thermal_throttle, {"smi.txt": said}) or () if isinstance(o, Found))
     assert hot.subject == "GPU 0 (NVIDIA L40S)"
     assert ["hermal" in quote.text and "Active" in quote.text for quote in hot.evidence] == [True]
+
+
+COUNTED = """\
+    Performance State                     : {state}
+    Clocks Event Reasons
+        SW Power Cap                      : Not Active
+            HW Thermal Slowdown           : Not Active
+        SW Thermal Slowdown               : Not Active
+    Clocks Event Reasons Counters
+        SW Thermal Slowdown               : 731000000 us
+"""
+
+
+def test_past_heat_of_an_idle_gpu_is_a_note() -> None:
+    assert diagnose({"smi.txt": COUNTED.format(state="P8")}).verdict is Verdict.HEALTHY
+
+
+def test_past_heat_of_a_gpu_that_works_is_a_finding() -> None:
+    assert causes({"smi.txt": COUNTED.format(state="P0")}) == ["thermal-throttle"]
