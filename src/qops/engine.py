@@ -11,9 +11,10 @@ from qops.errors import ParseError
 from qops.evidence.checkpoint import Checkpoint
 from qops.evidence.image import Candidate
 from qops.evidence.text import Gap, Gaps, Text
+from qops.probes import payloads
 from qops.probes.base import Probe
 from qops.report import Coverage, Excluded, Finding, HostReport, Verdict
-from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severity
+from qops.rule import Confidence, Evidence, Found, Role, Rule, RuledOut, Severity, Untold
 from qops.rules.listing import Listed, said
 
 _CONFIDENCE = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
@@ -30,6 +31,7 @@ def observe(texts: Sequence[Text], gaps: Iterable[Gap] = (), known: Sequence[Pro
     Answers that no parser can read become gaps, so that they count as not seen.
     """
     evidence: dict[type, Any] = {}
+    texts = [payloads.without(text) for text in texts]
     unread = list(gaps)
     asked = {probe.name for probe in known}
     # Of a large text only lines with literals were kept, and an answer is of use to who asked and few others.
@@ -80,7 +82,9 @@ def judge(host: str, collected: str, evidence: Evidence, rules: Sequence[Listed 
             continue
         rule = one.rule
         for outcome in rule.judge(evidence):
-            if isinstance(outcome, RuledOut):
+            if isinstance(outcome, Untold):
+                unknown.append((rule.code, (outcome.lacking,)))
+            elif isinstance(outcome, RuledOut):
                 excluded.append(Excluded(rule.code, rule.cause, outcome.because, outcome.evidence))
             else:
                 findings.append(_finding(rule, outcome))

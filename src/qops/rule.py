@@ -83,7 +83,17 @@ class RuledOut(Struct, frozen=True):
     evidence: tuple[Quote, ...] = ()
 
 
-Check = Callable[..., Iterator[Found | RuledOut]]
+class Untold(Struct, frozen=True):
+    """What a rule yields when what it needs was seen and does not tell yet: its fault is unknown, never gone.
+
+    `lacking` names what would tell, as after "… was not seen": "an engine that serves".
+    """
+
+    lacking: str
+
+
+Outcome = Found | RuledOut | Untold
+Check = Callable[..., Iterator[Outcome]]
 
 
 class Rule(Struct, frozen=True):
@@ -110,7 +120,7 @@ class Rule(Struct, frozen=True):
         """Return the evidence that the rule needs and that nobody has seen."""
         return tuple(t for _, t in self.needs if t not in evidence)
 
-    def judge(self, evidence: Evidence) -> tuple[Found | RuledOut, ...]:
+    def judge(self, evidence: Evidence) -> tuple[Outcome, ...]:
         """Run the rule on `evidence`, which must hold all that it needs."""
         arguments = {name: evidence[t] for name, t in self.needs}
         arguments |= {name: evidence.get(t) for name, t in self.wants}

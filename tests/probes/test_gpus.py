@@ -451,3 +451,34 @@ def test_other_text_is_nothing() -> None:
 
 def test_any_text() -> None:
     parses_anything(gpus.PROBE, SAMPLES, 400)
+
+
+ECC = """\
+Attached GPUs                             : 2
+GPU 00000000:17:00.0
+    Product Name                          : NVIDIA A100-SXM4-80GB
+    ECC Errors
+        Volatile
+            DRAM Uncorrectable            : 0
+    Remapped Rows
+        Pending                           : No
+GPU 00000000:65:00.0
+    Product Name                          : NVIDIA A100-SXM4-80GB
+    ECC Errors
+        Volatile
+            DRAM Uncorrectable            : 2
+    Remapped Rows
+        Pending                           : Yes
+"""
+
+
+def test_a_value_is_quoted_where_it_is_said() -> None:
+    good, bad = parse(ECC).gpus
+    assert [q.line for q in bad.said("ecc_uncorrected", "remap_pending")] == [13, 15]
+    assert [q.line for q in good.said("ecc_uncorrected")] == [2]  # a count of none has no line to show
+    assert bad.said("fabric_state") == (bad.quote,)
+
+
+def test_a_row_of_a_table_is_the_line_of_all_it_says() -> None:
+    (first, *_) = parse(TABLE_580).gpus
+    assert first.said("ecc_uncorrected") == (first.quote,)

@@ -72,7 +72,7 @@ def _off(gpus: Gpus | None, setup: DriverSetup | None, tree: PcieTree | None) ->
         return ()
     if not switches(tree, [g.name for g in gpus.gpus] if gpus else []).value:
         return ()
-    return (setup.unit_quotes[MANAGER], *(g.quote for g in stuck(gpus)[:1]))
+    return (setup.unit_quotes[MANAGER], *(g.said("fabric_state")[0] for g in stuck(gpus)[:1]))
 
 
 def _inactive(logs: Logs) -> Iterator[Quote]:
@@ -85,7 +85,7 @@ def _inactive(logs: Logs) -> Iterator[Quote]:
 
 def in_progress(logs: Logs, gpus: Gpus | None) -> tuple[Quote, ...]:
     """Return where a GPU's fabric state is In Progress."""
-    return tuple(g.quote for g in stuck(gpus)) or quotes(logs.find(system.FABRIC_IN_PROGRESS), 3)
+    return tuple(g.said("fabric_state")[0] for g in stuck(gpus)) or quotes(logs.find(system.FABRIC_IN_PROGRESS), 3)
 
 
 def stuck(gpus: Gpus | None) -> tuple[Gpu, ...]:

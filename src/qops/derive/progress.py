@@ -58,6 +58,14 @@ def spinning(samples: GpuSamples | None, gpus: Gpus | None = None) -> tuple[Stre
     return tuple(found)
 
 
+def may_wait(samples: GpuSamples, index: int) -> bool:
+    """Return whether the readings of a GPU may be those of a kernel that only waits, however few they are."""
+    own = samples.of(index)
+    return all((s.utilization or 0) >= BUSY and (s.memory_utilization or 0) <= STILL_MEMORY for s in own) and _flat(
+        own, None
+    )
+
+
 def computing(samples: GpuSamples | None, gpus: Gpus | None = None) -> tuple[Stretch, ...]:
     """Return the GPUs that worked (kernels that use memory or power) for `MIN_SECONDS` or longer."""
     found = []

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from qops.evidence.engine import EngineMetrics, MetricsSample
+from qops.evidence.engine import EngineLogs, EngineMetrics, MetricsSample
 from qops.evidence.text import Quote
 
 # The same figures under the names of vLLM (0.6 to 0.33) and SGLang (0.4 to 0.5.23).
@@ -11,6 +11,14 @@ PROMPT = ("vllm:prompt_tokens_total", "vllm:prompt_tokens", "sglang:prompt_token
 RUNNING = ("vllm:num_requests_running", "sglang:num_running_reqs")
 WAITING = ("vllm:num_requests_waiting", "sglang:num_queue_reqs")
 MIN_SECONDS = 8.0  # a long prefill of one request can take seconds without a token
+
+
+SERVES = "an engine that serves"  # what is lacking while one starts
+
+
+def starting(engines: EngineLogs | None) -> bool:
+    """Return whether an engine has not said yet that it serves: what shows only then is not known."""
+    return engines is not None and any(not (log.ready or log.served) for log in engines.logs)
 
 
 class Serving(Struct, frozen=True):

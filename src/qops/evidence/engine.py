@@ -15,6 +15,8 @@ class EngineLog(Struct, frozen=True):
     arguments: tuple[tuple[str, str], ...] = ()  # non-default args, as printed
     nccl: str = ""  # version in the pynccl banner
     last: Quote | None = None
+    made: Quote | None = None  # the line that says that the engine itself is up, behind a server that may not be
+    served: Quote | None = None  # the last line that shows tokens or an answer; None when requests ran without any
 
 
 class EngineLogs(Struct, frozen=True):

@@ -43,6 +43,11 @@ class Gpu(Struct, frozen=True):
     fabric_status: str = ""
     recovery_action: str = ""
     addressing_mode: str = ""
+    places: tuple[tuple[str, Quote], ...] = ()  # where a field or a reason is said, when `quote` is not that line
+
+    def said(self, *names: str) -> tuple[Quote, ...]:
+        """Return the lines that say these fields or reasons to throttle; the GPU's own line when they have none."""
+        return tuple(dict.fromkeys(quote for name, quote in self.places if name in names)) or (self.quote,)
 
 
 class GpuProcess(Struct, frozen=True):

@@ -45,6 +45,7 @@ class KernelLog(Struct, frozen=True):
     iommu_domain: str = ""  # "Translated", "Passthrough": what the kernel prints as default
     iommu_active: tuple[Quote, ...] = ()  # lines that show an IOMMU at work (DMAR, AMD-Vi)
     nvidia_loaded: tuple[Quote, ...] = ()  # module load lines
+    complaints: tuple[Quote, ...] = ()  # lines of NVRM that are not printed where all is well
     lines: int = 0
     source: str = ""
 

@@ -38,6 +38,18 @@ _SGLANG_LINE = lazy(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?P<worker>(?: [A-Z]{2,4}\d{1,4}){0,6})\] ", re.ASCII
 )
 
+# vllm v1/metrics/loggers.py, v1/spec_decode/metrics.py; sglang srt/managers/scheduler_metrics_mixin.py; uvicorn.
+_RATE = lazy(
+    r"(?:Avg generation throughput: |Accepted throughput: |gen throughput \(token/s\): )"
+    r"(?P<rate>\d{1,9}(?:\.\d{1,6})?)(?: tokens/s, Running: (?P<running>\d{1,6}) req)?",
+    re.ASCII,
+)
+_ANSWERED = lazy(
+    r'"POST /(?:v1/(?:chat/completions|completions|embeddings|responses|messages)|generate) HTTP/[\d.]{1,3}" 200\b',
+    re.ASCII,
+)
+_MADE = "init engine ("  # vllm v1/engine/core.py: "(profile, create kv cache, warmup model) took 25.99 seconds"
+
 _VLLM_START = ("vLLM API server version", "vLLM server version")
 _VLLM_READY = "Application startup complete."
 _SGLANG_READY = "The server is fired up and ready to roll!"
@@ -47,7 +59,7 @@ _VLLM_SIGNS = (
     "(EngineCore",
     "non-default args: {",
 )
-_SGLANG_SIGNS = (_SGLANG_READY, "server_args=")
+_SGLANG_SIGNS = (_SGLANG_READY, "server_args=", "gen throughput (token/s): ", '"POST /generate ')
 
 
 class _Engine(Struct):
@@ -59,6 +71,12 @@ class _Engine(Struct):
     nccl: str = ""
     last: Quote | None = None
     early: Quote | None = None  # the ready line, in an excerpt that begins with it
+    made: Quote | None = None
+    served: Quote | None = None
+
+    def begin(self) -> None:
+        """Forget what an earlier start came to."""
+        self.ready, self.made, self.served = False, None, None
 
 
 def parse(texts: Sequence[Text]) -> EngineLogs | None:
@@ -93,6 +111,8 @@ def _logs(text: Text) -> list[EngineLog]:
                 arguments=engine.arguments,
                 nccl=engine.nccl,
                 last=last or engine.first,
+                made=engine.made,
+                served=engine.served,
             )
         )
     return found
@@ -106,16 +126,19 @@ def _vllm(line: str, index: int, text: Text, log: _Engine) -> None:
     if log.first is None and any(sign in line for sign in _VLLM_SIGNS):
         log.first = text.quote(index)
     if any(start in line for start in _VLLM_START):
-        log.ready = False
+        log.begin()
     if ("ersion" in line or "LLM engine (" in line or "vllm==" in line) and (said := _VLLM_VERSION.search(line)):
         log.version = next(v for v in said.groups() if v)
     if "args: " in line and (arguments := _VLLM_ARGUMENTS.search(line)):
         log.arguments = pairs(line[arguments.end() :]) or log.arguments
         log.first = log.first or text.quote(index)
-        log.ready = False  # it was started again
+        log.begin()  # it was started again
     if "is using nccl==" in line and (nccl := _NCCL.search(line)) and nccl["engine"] == "vLLM":
         log.nccl = nccl["version"]
         log.first = log.first or text.quote(index)
+    if _MADE in line and " took " in line:
+        log.made = text.quote(index)
+    _serves(line, index, text, log)
     # uvicorn says this of any application, SGLang's too, but vLLM says nothing later.
     if _VLLM_READY in line:
         if log.first is None:
@@ -138,15 +161,28 @@ def _sglang(line: str, index: int, text: Text, log: _Engine) -> None:
         log.first = text.quote(index)
     if "server_args=" in line and (arguments := _SGLANG_ARGUMENTS.search(line)):
         log.arguments = pairs(line[arguments.end() :]) or log.arguments
-        log.ready = False  # it was started again
+        log.begin()  # it was started again
     if "glang" in line and (said := _SGLANG_VERSION.search(line)):
         log.version = said[1]
     if "is using nccl==" in line and (nccl := _NCCL.search(line)) and nccl["engine"] == "sglang":
         log.nccl = nccl["version"]
         log.first = log.first or text.quote(index)
+    _serves(line, index, text, log)
     if _SGLANG_READY in line:
         log.ready = True
         log.last = text.quote(index)
+
+
+def _serves(line: str, index: int, text: Text, log: _Engine) -> None:
+    if log.first is None:
+        return
+    if "throughput" in line and (rate := _RATE.search(line)):
+        if float(rate["rate"]) > 0:
+            log.served = text.quote(index)
+        elif int(rate["running"] or 0) > 0:
+            log.served = None
+    elif "POST /" in line and _ANSWERED.search(line):
+        log.served = text.quote(index)
 
 
 def recognise(text: Text) -> bool:

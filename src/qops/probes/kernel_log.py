@@ -51,6 +51,8 @@ _ACTIVE = lazy(
     r"|IO_PAGE_FAULT|Detected AMD IOMMU #|Adding to iommu group|arm-smmu-v3 \S{1,40}: (?:ias|event)"
 )
 _LOADED = lazy(r"NVRM: loading NVIDIA|nvidia-modeset: Loading NVIDIA|nvidia: loading out-of-tree module")
+# What the driver prints beside the lines of a load, and where all is well.
+_CALM = lazy(r"NVRM: (?:loading NVIDIA|GPU at PCI:|GPU Board Serial Number|Persistence mode is deprecated)")
 _JOURNAL = lazy(r"^(?:\w{3} {1,2}[0-9]{1,2} [0-9:]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}T\S{1,40}) \S{1,255} kernel: ")
 _CTIME = lazy(r"^\s*\[\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4}\] ")
 
@@ -58,7 +60,7 @@ _CTIME = lazy(r"^\s*\[\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4}\] ")
 _SIGNS = (
     "xid", "oom", "kill", "aer: ", "aer_uncor_status", "pcie bus error", "error status/mask", "device_id: ",
     "domain type", "dmar: ", "amd-vi", "amd iommu", "iommu group", "io_page_fault", "arm-smmu", "nvrm: loading",
-    "nvidia-modeset: loading", "nvidia: loading",
+    "nvidia-modeset: loading", "nvidia: loading", "nvrm: ",
 )  # fmt: skip
 
 
@@ -70,6 +72,7 @@ class _Found(Struct):
     aer: list[AerError] = field(default_factory=list)
     active: list[Quote] = field(default_factory=list)
     loaded: list[Quote] = field(default_factory=list)
+    complaints: list[Quote] = field(default_factory=list)
     domain: str = ""
 
     def __bool__(self) -> bool:
@@ -105,6 +108,7 @@ def parse(texts: Sequence[Text]) -> KernelLog | None:
         seen |= {moment for moment in map(_moment, quotes) if moment[0] is not None}
         total.active += found.active
         total.loaded += found.loaded
+        total.complaints += found.complaints
         total.domain = total.domain or found.domain
     return KernelLog(
         xids=tuple(total.xids),
@@ -113,6 +117,7 @@ def parse(texts: Sequence[Text]) -> KernelLog | None:
         iommu_domain=total.domain,
         iommu_active=tuple(total.active[:20]),
         nvidia_loaded=tuple(total.loaded[:20]),
+        complaints=tuple(total.complaints[:20]),
         lines=sum(len(t.lines) for t in texts),
         source=texts[0].source,
     )
@@ -152,6 +157,8 @@ def _read(text: Text) -> _Found:
             found.active.append(text.quote(index))
         if _LOADED.search(line):
             found.loaded.append(text.quote(index))
+        if "nvrm: " in lowered and not _CALM.search(line):
+            found.complaints.append(text.quote(index))
     found.kills = found.kills or invoked
     return found
 

@@ -47,3 +47,10 @@ def test_ruled_out_when_memory_is_broken() -> None:
 
 def test_nothing_seen_gives_no_finding() -> None:
     assert not outcomes(kernel_bug_illegal_access, {})
+
+
+def test_look_alike_page_fault_of_an_engine_that_runs_no_kernels() -> None:
+    fault = "NVRM: Xid (PCI:0000:2d:00): 31, pid=5120, name=browser, Ch 00000011, intr 00000000. MMU Fault: ENGINE "
+    kind = " faulted @ 0x0_1c200000. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_READ\n"
+    assert causes({"dmesg.txt": f"{fault}CE3 HUBCLIENT_CE1{kind}"}) == []
+    assert causes({"dmesg.txt": f"{fault}GRAPHICS GPC2 GPCCLIENT_T1_4{kind}"}) == ["kernel-bug-illegal-access"]

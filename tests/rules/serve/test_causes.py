@@ -159,6 +159,34 @@ POSITIVE: list[tuple[Rule, dict[str, str]]] = [
 
 NEGATIVE: list[tuple[str, dict[str, str]]] = [
     (
+        "a hint that hf_xet is not installed",
+        {
+            "engine.log": "Xet Storage is enabled for this repo, but the 'hf_xet' package is not installed. Falling back "
+            "to regular HTTP download.\n"
+        },
+    ),
+    (
+        "scales of queries, which are missed also beside those of keys and values",
+        {
+            "engine.log": "WARNING 11-30 09:00:20 [kv_cache.py:134] Checkpoint does not provide a q scaling factor. "
+            "Setting it to k_scale. This only matters for FP8 Attention backends (flash-attn or flashinfer).\n"
+            "WARNING 11-30 09:00:20 [kv_cache.py:190] Using uncalibrated q_scale 1.0 and/or prob_scale 1.0 with fp8 "
+            "attention. This may cause accuracy issues.\n"
+        },
+    ),
+    (
+        "a setting of the allocator beside an FP8 cache",
+        {
+            "engine.log": "Using fp8 data type to store kv cache. It may cause accuracy drop without a proper scaling "
+            "factor\n",
+            "env.txt": "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.7\n",
+        },
+    ),
+    (
+        "a call of a tool that takes no arguments",
+        {"answer.json": '{"tool_calls":[{"function":{"name":"clock","arguments":"{}"}}]}\n'},
+    ),
+    (
         "a cache that fits",
         {"engine.log": "GPU KV cache size: 812,416 tokens\nMaximum concurrency for 40,960 tokens: 19x\n"},
     ),
@@ -237,3 +265,27 @@ def test_an_engine_that_serves_is_a_sign_of_health() -> None:
     report = diagnose({"engine.log": log})
     assert report.verdict is Verdict.HEALTHY
     assert engine_ready.code in [f.code for f in report.findings]
+
+
+START = "INFO 12-01 09:00:01 [api_server.py:1884] vLLM API server version 0.30.0\n"
+SYMPTOMS = (engine_core_failed, engine_silent_at_nccl, shm_broadcast_wait)
+
+
+@pytest.mark.parametrize("rule", SYMPTOMS, ids=lambda r: r.cause)
+def test_what_shows_only_in_an_engine_that_serves_is_unknown_while_it_starts(rule: Rule) -> None:
+    begun = diagnose({"engine.log": START + "INFO 12-01 09:00:12 [parallel_state.py:1208] rank 0 in world size 2\n"})
+    assert dict(begun.coverage.unknown)[rule.code] == ("an engine that serves",)
+    ready = diagnose({"engine.log": START + "INFO:     Application startup complete.\n"})
+    assert rule.code not in dict(ready.coverage.unknown)
+
+
+def test_a_symptom_that_is_seen_is_known_while_the_engine_starts() -> None:
+    seen = diagnose({"engine.log": START + "RuntimeError: Engine core initialization failed. See root cause above.\n"})
+    assert engine_core_failed.code in [f.code for f in seen.findings]
+    assert engine_core_failed.code not in dict(seen.coverage.unknown)
+
+
+def test_a_call_that_lacks_what_its_tool_needs() -> None:
+    schema = '{"tools":[{"function":{"name":"weather","parameters":{"required":["city"]}}}]}\n'
+    call = '{"tool_calls":[{"function":{"name":"weather","arguments":"{}"}}]}\n'
+    assert causes({"request.json": schema, "answer.json": call}) == ["tool-call-parser-mismatch"]

@@ -28,11 +28,13 @@ XID_ANY = _xid("xid-any", r"[1-9]\d{0,2}", "NVIDIA Xid catalogue")
 
 BAD_ADDRESS = Message(
     "kernel-bad-address",
-    r"\bXid\b.{0,80}\b31\b.{0,300}\b(?:FAULT_P[DT]E\w* ACCESS_TYPE_\w+|Fault is of type \w+)"
+    # A kernel runs on the engine GRAPHICS; the fault of a copy or a video engine is no kernel's.
+    r"\bXid\b.{0,80}\b31\b(?!.{0,300}\bENGINE (?!GR))(?=.{0,300}\b(?:FAULT_P[DT]E\w* ACCESS_TYPE_\w+|Fault is of type \w+))"
     r"|\bXid\b.{0,40}\b13\b.{0,80}Warp Exception on .{0,60}(?:MMU Fault|Out Of Range Address|Illegal Address"
     r"|Misaligned Address|Invalid Address)",
     ("Xid",),
-    "driver 510 to 595: the text of Xid 31 and 13; NVIDIA/open-gpu-kernel-modules#1030, NVIDIA/TensorRT-LLM#15610",
+    "driver 510 to 595: the text of Xid 31 and 13; NVIDIA/open-gpu-kernel-modules#1030, #363, NVIDIA/TensorRT-LLM#15610,"
+    " madMAx43v3r/chia-gigahorse#301",
 )
 FELL_OFF_BUS = Message(
     "kernel-fell-off-bus",

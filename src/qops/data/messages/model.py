@@ -31,8 +31,8 @@ XET = Message(
 )
 XET_STALL = Message(
     "engine-xet-stall",
-    r"(?:xet|cache directory|download|\.safetensors).{0,120}(?:stops? growing|stalled?|stuck|no progress|stand(?:s|ing)? still|0\.00B/s)|"
-    r"(?:stops? growing|stalled?|stuck at|no progress).{0,120}(?:xet|download)",
+    r"(?:\bxet\b|hf_xet|cache directory|download|\.safetensors).{0,120}(?:stops? growing|\bstall(?:s|ed)?\b|\bstuck\b|no progress|stand(?:s|ing)? still|\b0\.00B/s)|"
+    r"(?:stops? growing|\bstall(?:s|ed)?\b|\bstuck at|no progress).{0,120}(?:\bxet\b|hf_xet|download)",
     ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",
 )
@@ -87,23 +87,24 @@ GDN_LAYERS = Message(
 )
 GARBAGE = Message(
     "engine-garbage-output",
-    r"garbage|gibberish|nonsense|!{12,}|repeat(?:s|ing) the same token|incoherent|<unk>(?:<unk>){3,}",
+    r"\bgarbage\b(?![ -]?collect)|gibberish|nonsense|!{12,}|repeat(?:s|ing) the same token|incoherent|<unk>(?:<unk>){3,}",
     ("garbage", "gibberish", "nonsense", "!!!!!!!!!!!!", "the same token", "incoherent", "<unk><unk>"),
     "what people write about broken output",
 )
 KV_SCALES = Message(
     "engine-kv-scales",
-    r"Using KV cache scaling factor 1\.0 for fp8|Using uncalibrated q_scale 1\.0|"
-    r"Checkpoint does not provide a q scaling factor|Using Q scale 1\.0.{0,60}fp8|"
+    r"Using KV cache scaling factor 1\.0 for fp8|"
     r"No scaling factors? provided.{0,40}(?:KV cache|default)|using default.{0,20}scaling factor.{0,40}kv",
-    ("scaling factor", "q_scale 1.0", "Q scale 1.0"),
+    ("scaling factor",),
     "vllm model_executor/layers/quantization/kv_cache.py (0.6 to 0.33); sglang weight loader",
 )
 KV_FP8_NOTE = Message(
     "engine-kv-fp8-note",
-    r"Using fp8 data type to store kv cache.{0,160}accuracy drop without a proper scaling factor",
-    ("data type to store kv cache",),
-    "vllm/config.py (0.4 to 0.11): printed whenever the KV cache is FP8",
+    r"Using fp8 data type to store kv cache.{0,160}accuracy drop without a proper scaling factor|"
+    # The scale of queries, which is missed also where keys and values have theirs (quantization/kv_cache.py).
+    r"Using uncalibrated q_scale 1\.0|Checkpoint does not provide a q scaling factor|Using Q scale 1\.0.{0,60}fp8",
+    ("data type to store kv cache", "q_scale 1.0", "q scaling factor", "Q scale 1.0"),
+    "vllm/config.py (0.4 to 0.11), quantization/kv_cache.py (0.6 to 0.33): printed whenever the KV cache is FP8",
 )
 WEIGHT_LOADING = Message(
     "engine-weight-loading",
@@ -121,10 +122,22 @@ TOOL_PARSER = Message(
     "engine-tool-parser",
     r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
     r"(?:invalid|unknown) tool call parser|Tool parser .{0,60}(?:not|could not|failed)|"
-    r"could not locate tool call (?:start|end)|\"arguments\"\s*:\s*\"\{\}\"|Failed to parse tool call|"
+    r"could not locate tool call (?:start|end)|Failed to parse tool call|"
     r"\"(?:auto\\?\"|tool_choice).{0,60}requires --enable-auto-tool-choice",
-    ("tool call", "tool_call", "tool-call", "Tool parser", '"arguments"', "enable-auto-tool-choice"),
+    ("tool call", "tool_call", "tool-call", "Tool parser", "enable-auto-tool-choice"),
     "vllm/tool_parsers/*.py; sglang function_call; vllm#38106, #56077",
+)
+EMPTY_ARGUMENTS = Message(
+    "engine-empty-arguments",
+    r"\"arguments\"\s*:\s*\"\{\}\"",
+    ('"arguments"',),
+    "OpenAI chat completion bodies; vllm#38106",
+)
+REQUIRED_ARGUMENTS = Message(
+    "engine-required-arguments",
+    r"\"required\"\s*:\s*(?:\[\s*(?:\"|$)|$)",
+    ('"required"',),
+    "the JSON schema of a tool that takes arguments",
 )
 RAW_TOOL_CALL = Message(
     "engine-raw-tool-call",

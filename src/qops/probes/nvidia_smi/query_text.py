@@ -57,6 +57,7 @@ def _answers(text: Text) -> Iterator[Answer]:
             if key == "product_name" and not named and "NVIDIA" not in value:
                 continue  # dmidecode prints a product name too
             target = reading or Reading(text.quote(index))
+            target.here = (text, index)
             if of_gpu(target, sections, key, value) and target.telling:
                 reading = target
         elif line.strip():

@@ -123,6 +123,7 @@ class _Reader:
             if of_host(self.answer, tag, value):
                 self.answer.quote = self.answer.quote or self.text.quote(self._line())
         elif self.reading is not None and value and value != "N/A":
+            self.reading.here = (self.text, self._line())
             of_gpu(self.reading, tuple(self.path[2:-1]), tag, value)
         self.path.pop()
 

@@ -6,10 +6,17 @@ from typing import Any
 from msgspec import Struct, field
 
 from qops.evidence.gpu import Gpu, GpuProcess
-from qops.evidence.text import Quote
+from qops.evidence.text import Quote, Text
 
 UNKNOWN = -1  # the index of a GPU that an excerpt does not name
-_NAMES = frozenset(Gpu.__struct_fields__) - {"index", "quote", "throttle"}
+_NAMES = frozenset(Gpu.__struct_fields__) - {"index", "quote", "throttle", "places"}
+# What findings speak of, beside the reasons to throttle: of the rest nobody asks for the line.
+_CITED = frozenset(
+    {
+        *("link_gen", "link_width", "ecc_uncorrected", "remap_pending", "remap_failed", "bar1_total"),
+        *("fabric_state", "fabric_status", "recovery_action"),
+    }
+)
 
 
 class Reading(Struct):
@@ -20,21 +27,34 @@ class Reading(Struct):
     values: dict[str, Any] = field(default_factory=dict)
     throttle: tuple[str, ...] | None = None
     at: float | None = None
+    places: dict[str, Quote] = field(default_factory=dict)  # of what is said on a line of its own
+    here: tuple[Text, int] | None = None  # the line that is read, where each value has one
 
     def say(self, name: str, value: Any) -> None:
         """Note a value; the first that says something stays."""
-        if value is not None and value != "" and name in _NAMES:
-            self.values.setdefault(name, value)
+        if value is not None and value != "" and name in _NAMES and name not in self.values:
+            self.values[name] = value
+            if name in _CITED:
+                self._place(name)
 
     def add(self, name: str, value: int | None) -> None:
         """Add to a count, such as errors of several memories."""
         if value is not None:
             self.values[name] = min(self.values.get(name, 0) + value, 2**63)
+            if value:
+                self._place(name)
 
     def limit(self, reason: str, active: bool) -> None:
         """Note whether a reason that holds the clocks down is active."""
         known = self.throttle or ()
         self.throttle = (*known, reason) if active and reason not in known else known
+        if active:
+            self._place(reason)
+
+    def _place(self, name: str) -> None:
+        if self.here is not None and name not in self.places:
+            text, index = self.here
+            self.places[name] = text.quote(index)
 
     @property
     def telling(self) -> bool:
@@ -59,15 +79,20 @@ class Reading(Struct):
     def take(self, other: "Reading") -> None:
         """Fill what is missing here with what `other` says."""
         for name, value in other.values.items():
-            self.values.setdefault(name, value)
+            if name not in self.values:
+                self.values[name] = value
+                if name in other.places:
+                    self.places[name] = other.places[name]
         if self.index == UNKNOWN:
             self.index = other.index
         if self.throttle is None:
             self.throttle = other.throttle
+            self.places |= {name: other.places[name] for name in other.throttle or () if name in other.places}
 
     def gpu(self) -> Gpu:
         """Return the evidence."""
-        return Gpu(index=self.index, quote=self.quote, throttle=self.throttle or (), **self.values)
+        throttle, places = self.throttle or (), tuple(self.places.items())
+        return Gpu(index=self.index, quote=self.quote, throttle=throttle, places=places, **self.values)
 
 
 class Answer(Struct):

@@ -26,4 +26,5 @@ NAMES = (
     "image_ptx_newer_than_driver",
     "image_of_other_architecture",
     "image_fits",
+    "torch_sees_gpu",
 )

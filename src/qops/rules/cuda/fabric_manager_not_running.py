@@ -44,7 +44,9 @@ def fabric_manager_not_running(
     refused, down = not_ready(logs, results), manager_down(logs, gpus, setup, tree)
     version = logs.first(system.FABRIC_MANAGER_VERSION)
     complete = quotes(logs.find(system.FABRIC_COMPLETED), 1) or tuple(
-        g.quote for g in (gpus.gpus if gpus else ()) if g.fabric_state == "Completed" and not stuck(gpus)
+        g.said("fabric_state")[0]
+        for g in (gpus.gpus if gpus else ())
+        if g.fabric_state == "Completed" and not stuck(gpus)
     )
     absent = quotes(logs.find(system.NO_SWITCH), 1)
     if down and complete and not refused and not version:

@@ -67,4 +67,9 @@ NAMES = (
     "gpu_busy_without_process",
     "gpu_needs_reset",
     "container_of_old_driver",
+    "driver_loaded",
+    "service_runs",
+    "gpu_runtime_known",
+    "diagnostic_passed",
+    "pcie_link_full",
 )

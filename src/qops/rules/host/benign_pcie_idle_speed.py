@@ -22,7 +22,7 @@ def benign_pcie_idle_speed(gpus: Gpus | None, pcie: PcieTree | None, logs: Logs 
                 yield Found(
                     subject=f"GPU {gpu.index}",
                     message=f"the link of GPU {gpu.index} idles at gen {gpu.link_gen} of {gpu.link_gen_max}",
-                    evidence=(gpu.quote,),
+                    evidence=gpu.said("link_gen"),
                     confidence=Confidence.CERTAIN,
                 )
             return

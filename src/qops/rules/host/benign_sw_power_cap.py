@@ -28,6 +28,6 @@ def benign_sw_power_cap(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
     yield Found(
         subject=f"GPU {capped[0].index}" if capped else "GPU",
         message="the software power cap is active: the GPU works at its power limit",
-        evidence=(*(g.quote for g in capped[:1]), *quotes(hits, 1)),
+        evidence=tuple(dict.fromkeys((*(q for g in capped[:1] for q in g.said("sw_power_cap")), *quotes(hits, 1)))),
         confidence=Confidence.CERTAIN,
     )

@@ -37,7 +37,7 @@ def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found | R
             yield Found(
                 subject=f"GPU {gpu.index} ({gpu.bus_id or gpu.name})",
                 message=f"GPU {gpu.index} has {', '.join(said)}",
-                evidence=(gpu.quote,),
+                evidence=gpu.said("ecc_uncorrected", "remap_failed", "remap_pending"),
                 confidence=Confidence.CERTAIN if gpu.remap_failed or gpu.ecc_uncorrected else Confidence.LIKELY,
             )
     logged = logs.find(kernel.XID_MEMORY)

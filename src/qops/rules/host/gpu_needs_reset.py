@@ -32,7 +32,7 @@ def gpu_needs_reset(logs: Logs, gpus: Gpus | None) -> Iterator[Found | RuledOut]
         yield Found(
             subject=f"GPU {asking[0].index}{f' ({asking[0].bus_id})' if asking[0].bus_id else ''}",
             message=f"the driver's recovery action for it is {asking[0].recovery_action}{others}",
-            evidence=(*(g.quote for g in asking[:3]), *quotes(changed, 1)),
+            evidence=(*(q for g in asking[:3] for q in g.said("recovery_action")), *quotes(changed, 1)),
             confidence=Confidence.CERTAIN,
         )
     elif changed:

@@ -2,21 +2,35 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import process, system
+from qops.data.messages import health, system
+from qops.derive.progress import may_wait
+from qops.derive.soundness import alone, starting, unexplained
 from qops.evidence.engine import EngineLogs
-from qops.evidence.gpu import Gpu, Gpus
+from qops.evidence.gpu import Gpu, Gpus, GpuSamples, Path, Topology
 from qops.evidence.message import Logs, quotes
+from qops.evidence.nccl import NcclLog
+from qops.evidence.text import Quote
+from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Found, Role, Severity, rule
 
 BUSY, LITTLE = 90, 0.3  # percent of utilisation; share of the power limit that computing does not stay below
+_PATHS = frozenset(path.value for path in Path)
 
 
 @rule("HST801", "gpus-answer", role=Role.INFO, severity=Severity.INFO)
-def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None) -> Iterator[Found]:
+def gpus_answer(
+    gpus: Gpus | None,
+    logs: Logs | None,
+    engines: EngineLogs | None,
+    samples: GpuSamples | None,
+    topology: Topology | None,
+    nccl: NcclLog | None,
+    torch: TorchLog | None,
+) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
-    if engines and not any(e.ready for e in engines.logs):
+    if starting(engines):
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
-    if logs and _unexplained(logs):
+    if unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
@@ -25,28 +39,33 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None
             return
         named = len({g.index for g in gpus.gpus})
         name = next((f" ({g.name})" for g in gpus.gpus if g.name), "")
-        yield Found(
-            subject="host",
-            message=f"nvidia-smi lists {named} GPU{'s' if named > 1 else ''}{name} without an error",
-            evidence=(gpus.gpus[0].quote,),
-            confidence=Confidence.CERTAIN,
-        )
+        yield _sign(f"lists {_count(named)}{name} without an error", (gpus.gpus[0].quote,))
     elif logs and (hits := logs.find(system.GPU_LISTED)):
-        yield Found(
-            subject="host",
-            message=f"nvidia-smi lists {len(hits)} GPU{'s' if len(hits) > 1 else ''}",
-            evidence=quotes(hits, 1),
-            confidence=Confidence.CERTAIN,
-        )
+        yield _sign(f"lists {_count(len(hits))}", quotes(hits, 1))
+    elif samples and (read := [i for i in samples.indexes if i >= 0]):
+        if not any(may_wait(samples, i) for i in read):
+            yield _sign(f"reads {_count(len(read))}", (samples.of(read[0])[0].quote,))
+    elif logs and (hits := logs.find(health.PMON)):
+        yield _sign("lists what uses the GPUs", quotes(hits, 1))
+    elif topology and alone(logs, engines, nccl, torch) and (rows := _rows(topology)):
+        yield _sign("shows the paths between the GPUs", rows[:1])
 
 
-def _unexplained(logs: Logs) -> bool:
-    """Return whether a line calls itself an error and holds no message that is known."""
-    errors = logs.find(process.ERROR_LINE)
-    if not errors:
-        return False
-    known = {(h.quote.source, h.quote.line) for h in logs.hits if h.id != process.ERROR_LINE.id}
-    return any((h.quote.source, h.quote.line) not in known for h in errors)
+def _sign(what: str, evidence: tuple[Quote, ...]) -> Found:
+    return Found(subject="host", message=f"nvidia-smi {what}", evidence=evidence, confidence=Confidence.CERTAIN)
+
+
+def _count(number: int) -> str:
+    return f"{number} GPU{'s' if number > 1 else ''}"
+
+
+def _rows(topology: Topology) -> tuple[Quote, ...]:
+    """Return the rows of the matrix that nvidia-smi prints; what people write of paths is none."""
+    return tuple(p.quote for p in topology.pairs if _is_row(p.quote.text.split()))
+
+
+def _is_row(cells: list[str]) -> bool:
+    return len(cells) > 2 and cells[0].startswith("GPU") and all(c in _PATHS or c.startswith("NV") for c in cells[1:3])
 
 
 def _spins(gpu: Gpu) -> bool:

@@ -43,13 +43,13 @@ def pcie_link_degraded(gpus: Gpus | None, pcie: PcieTree | None, logs: Logs | No
             yield Found(
                 subject=f"GPU {gpu.index} ({gpu.bus_id or gpu.name})",
                 message=f"the PCIe link of GPU {gpu.index} runs at {so}" + ("" if narrow else " under load"),
-                evidence=(gpu.quote,),
+                evidence=gpu.said("link_width" if narrow else "link_gen"),
                 confidence=Confidence.POSSIBLE if narrow and alike else Confidence.LIKELY,
             )
         elif slow:
             idle = gpu
     if idle:
-        yield RuledOut("a slow link was seen only at idle, where it saves power", (idle.quote,))
+        yield RuledOut("a slow link was seen only at idle, where it saves power", idle.said("link_gen"))
     for device in pcie.gpus if pcie and not known else ():
         above = pcie.above(device) if pcie else ()
         can = min((w for w in (device.width_max, *(b.width_max for b in above[-1:])) if w), default=0)

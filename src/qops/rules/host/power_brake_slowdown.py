@@ -8,6 +8,7 @@ from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, Severity, rule
 
 POWER_BRAKE = 0x80  # nvml.h nvmlClocksEventReasonHwPowerBrakeSlowdown
+REASON = "hw_power_brake_slowdown"
 
 
 @rule(
@@ -23,7 +24,7 @@ POWER_BRAKE = 0x80  # nvml.h nvmlClocksEventReasonHwPowerBrakeSlowdown
 )
 def power_brake_slowdown(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
     """The power brake cuts the clocks: something outside the GPU asks it to slow down."""
-    braked = tuple(g for g in gpus.gpus if any("power_brake" in r for r in g.throttle)) if gpus else ()
+    braked = tuple(g for g in gpus.gpus if REASON in g.throttle) if gpus else ()
     hits = (
         *logs.find(system.POWER_BRAKE),
         *(h for h in logs.find(system.EVENT_MASK) if int(h.groups["mask"], 16) & POWER_BRAKE),
@@ -32,6 +33,6 @@ def power_brake_slowdown(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
         yield Found(
             subject=f"GPU {braked[0].index} ({braked[0].name})" if braked else "GPU",
             message="the power brake is on: something outside the GPU asks it to slow down",
-            evidence=(*(g.quote for g in braked[:2]), *quotes(hits, 2)),
+            evidence=tuple(dict.fromkeys((*(q for g in braked[:2] for q in g.said(REASON)), *quotes(hits, 2)))),
             confidence=Confidence.CERTAIN,
         )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import system
+from qops.data.messages import health, system
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Hit, Logs, quotes
-from qops.rule import Confidence, Fix, Found, Severity, rule
+from qops.rule import Confidence, Fix, Found, Role, Severity, rule
 
 # Counters run since the driver was loaded; below these a short peak is not worth a finding.
 LEAST_HARDWARE_US, LEAST_SOFTWARE_US = 1_000_000, 10_000_000
@@ -36,7 +36,7 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
             yield Found(
                 subject=f"GPU {gpu.index} ({gpu.name})",
                 message=f"the clocks of GPU {gpu.index} are cut for heat{heat}{clock} ({', '.join(reasons)})",
-                evidence=(gpu.quote,),
+                evidence=gpu.said(*reasons),
                 confidence=Confidence.CERTAIN,
             )
             return
@@ -50,6 +50,7 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
         if _microseconds(h) >= (LEAST_HARDWARE_US if h.groups["which"].upper() == "HW" else LEAST_SOFTWARE_US)
     )
     if now or counted:
+        idle = not now and bool(logs.find(health.THERMAL_INACTIVE)) and bool(logs.find(health.IDLE_STATE))
         seconds = _microseconds(counted[0]) // 1_000_000 if counted else 0
         yield Found(
             subject="GPU",
@@ -58,6 +59,9 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
             else f"the clocks were cut for heat for {seconds} s since the driver was loaded",
             evidence=quotes((*now, *counted), 3),
             confidence=Confidence.CERTAIN if now else Confidence.LIKELY,
+            # Of a GPU that is idle and not held down, the counter tells of some day since the driver was loaded.
+            severity=Severity.INFO if idle else None,
+            role=Role.INFO if idle else None,
         )
 
 

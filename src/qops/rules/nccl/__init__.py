@@ -50,4 +50,5 @@ NAMES = (
     "benign_slow_rank",
     "p2p_probe_failed",
     "p2p_slower_than_shared_memory",
+    "communicators_ended",
 )

@@ -77,12 +77,17 @@ def p2p_patched_driver_no_bar1(
     if stood:
         confidence = Confidence.LIKELY if small or params is not None else Confidence.POSSIBLE
         message = f"a patched module offers P2P without a static BAR1, and {stood[0].text}{where}"
-        yield Found("GPUs", message, (*signs[:2], stood[0].quote, *(g.quote for g in small[:1])), confidence)
+        yield Found(
+            "GPUs",
+            message,
+            (*signs[:2], stood[0].quote, *(q for g in small[:1] for q in g.said("bar1_total"))),
+            confidence,
+        )
     elif small:
         yield Found(
             "GPUs",
             f"a patched module offers P2P without a static BAR1{where}; nothing seen shows a hang",
-            (*signs[:2], small[0].quote),
+            (*signs[:2], *small[0].said("bar1_total")),
             Confidence.POSSIBLE,
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,

@@ -4,16 +4,20 @@ from collections.abc import Iterator
 
 from qops.data.messages import engine
 from qops.derive.progress import loading
+from qops.derive.serving import SERVES, starting
+from qops.evidence.engine import EngineLogs
 from qops.evidence.gpu import GpuSamples
 from qops.evidence.message import Logs, quotes
-from qops.rule import Confidence, Found, Role, RuledOut, rule
+from qops.rule import Confidence, Found, Outcome, Role, RuledOut, Untold, rule
 
 
 @rule("SRV901", "shm-broadcast-wait", role=Role.SYMPTOM)
-def shm_broadcast_wait(logs: Logs, samples: GpuSamples | None) -> Iterator[Found | RuledOut]:
+def shm_broadcast_wait(logs: Logs, samples: GpuSamples | None, engines: EngineLogs | None) -> Iterator[Outcome]:
     """Workers wait for a message that does not come."""
     hits = logs.find(engine.SHM_BROADCAST, engine.RPC_TIMEOUT)
     if not hits:
+        if starting(engines):
+            yield Untold(SERVES)
         return
     after = [
         h
@@ -26,5 +30,6 @@ def shm_broadcast_wait(logs: Logs, samples: GpuSamples | None) -> Iterator[Found
     loads = loading(samples)
     if loads:
         yield RuledOut("weights are still arriving on the GPUs", loads[0].quotes[:2])
+        yield Untold(SERVES)
         return
     yield Found("engine", "workers wait for a message that does not come", quotes(hits, 3), Confidence.CERTAIN)

@@ -20,6 +20,9 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
 def tool_call_parser_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
     """The tool-call parser does not fit the model's format."""
     told, raw = logs.find(model.TOOL_PARSER), logs.find(model.RAW_TOOL_CALL)
+    # A call without arguments is what a tool without parameters gets.
+    needed = logs.find(model.REQUIRED_ARGUMENTS)
+    told += logs.find(model.EMPTY_ARGUMENTS) if needed or told or raw else ()
     if told or raw:
         yield Found(
             subject="engine",
