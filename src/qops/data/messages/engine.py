@@ -10,7 +10,9 @@ KV_TOO_SMALL = Message(
     r"Not enough memory\W{1,2}Please try to increase --mem-fraction-static|"
     r"Max(?:imum)? model length is \d+.{0,80}larger than the KV cache|"
     r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d*.{0,40}(?:too small|smaller than)|"
-    r"estimated maximum model length is (?P<fits>\d+)",
+    r"estimated maximum model length is (?P<fits>\d+)|"
+    r"failed to allocate buffer for kv cache|could not be created: (?:Initial )?KV cache|"
+    r"maxTokensInPagedKvCache must be large enough",
     (
         "KV cache is",
         "stored in KV cache",
@@ -20,21 +22,26 @@ KV_TOO_SMALL = Message(
         "max_total_num_tokens",
         "max_total_tokens",
         "estimated maximum model length",
+        "buffer for kv cache",
+        "could not be created: ",
+        "maxTokensInPagedKvCache",
     ),
-    "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py",
+    "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py; llama.cpp "
+    "src/llama-kv-cache.cpp; tensorrt_llm/_torch/pyexecutor/py_executor_creator.py; tensorrtllm_backend#168",
 )
 CUDA_OOM = Message(
     "engine-cuda-oom",
     r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|"
-    r"Failed to CUDA calloc",
-    ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc"),
-    "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues",
+    r"Failed to CUDA calloc|Not enough memory to handle \d+ (?:prefill|total) tokens",
+    ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc", "memory to handle "),
+    "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues; text-generation-inference#710, #1164",
 )
 WARMUP = Message(
     "engine-warmup",
     r"(?:CUDA out of memory|out of memory) occurred when warming up (?:the )?sampler|when warming up sampler with|"
     r"profile_run|_dummy_run|_dummy_sampler_run|determine_(?:num_)?available_(?:blocks|memory)|kernel_warmup|"
-    r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model",
+    r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model|"
+    r"Not enough memory to handle \d+ (?:prefill|total) tokens",
     (
         "warming up",
         "warm up",
@@ -47,8 +54,10 @@ WARMUP = Message(
         "kernel_warmup",
         "warmup",
         "init engine (profile",
+        "memory to handle ",
     ),
-    "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33)",
+    "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33); text-generation-inference, which asks for as many "
+    "tokens as it may get while it warms up",
 )
 CAPTURE = Message(
     "engine-graph-capture",
@@ -196,9 +205,9 @@ PORT_IN_USE = Message(
     r"(?:Errno 98\]|error while attempting to bind|\bbind(?:\(\)|:)|Bind for|failed to bind\b|listen tcp\S*|EADDRINUSE|"
     r"port \d+).{0,120}"
     r"(?:address already in use|port is already allocated|already in use)|"
-    r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available",
-    ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available"),
-    "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32)",
+    r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available|\bEADDRINUSE\b",
+    ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available", "EADDRINUSE"),
+    "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32); torch TCPStore; libuv",
 )
 THREADS = Message(
     "engine-thread-oversubscription",
@@ -207,11 +216,52 @@ THREADS = Message(
     ("Reducing Torch parallelism", "OpenMP thread", "omp_barrier", "kmp_flag", "__kmp_wait", "gomp_team_barrier_wait"),
     "vllm/executor/multiproc_worker_utils.py; LLVM openmp kmp_wait_release.h; libgomp team.c",
 )
+CPU_QUOTA = Message(
+    "engine-cpu-quota",
+    r"\bcpu\.max\W{1,4}(?P<quota>\d{4,9})[ \t]{1,4}(?P<period>\d{4,7})\b|\bcpu\.cfs_quota_us\W{1,4}(?P<cfs>\d{4,9})\b|"
+    r"(?:--cpus|\bcpus|--cpus-per-task)(?:\W{1,3}|\s{1,3})(?P<cpus>\d{1,4}(?:\.\d{1,3})?)\b(?![-,]\d)|"
+    r"\b(?:cpu|CPU) (?:limit|quota)\W{0,3}(?:of |is |= ?)?(?P<limit>\d{1,4}(?:\.\d{1,3})?)\b(?! ?%)",
+    ("cpu.max", "cpu.cfs_quota_us", "--cpus", "cpus:", "cpus=", "cpu limit", "cpu quota"),
+    "Linux cgroup-v2 cpu.max, cgroup-v1; docker run; compose; sbatch; people's own words",
+)
+CPU_THROTTLED = Message(
+    "engine-cpu-throttled",
+    r"\bnr_(?P<what>periods|throttled)\W{1,3}(?P<count>\d{1,15})\b",
+    ("nr_periods", "nr_throttled"),
+    "Linux cgroup cpu.stat",
+)
+TENSOR_PARALLEL = Message(
+    "engine-tensor-parallel",
+    r"(?:--tensor[-_]parallel[-_]size|\btensor_parallel_size|--tp(?:-size)?|\s-tp)[\s=:]{1,3}(?P<ranks>\d{1,3})\b",
+    ("tensor-parallel-size", "tensor_parallel_size", "--tp", "-tp "),
+    "vllm and sglang arguments",
+)
+PREEMPTED = Message(
+    "engine-preempted",
+    r"is preempted by PreemptionMode\.(?:RECOMPUTE|SWAP)|KV cache pool is full\. Retract requests",
+    ("preempted by PreemptionMode", "Retract requests"),
+    "vllm/core/scheduler.py (0.4 to 0.10); sglang/srt/managers/scheduler.py",
+)
+TOKENS_COME = Message(
+    "engine-tokens-come",
+    r"Avg generation throughput: (?!0\.0 )\d|gen throughput \(token/s\): (?!0\.0{1,2}\b)\d",
+    ("Avg generation throughput", "gen throughput"),
+    "vllm metrics/loggers.py (0.4 to 0.33); sglang scheduler_metrics_mixin.py",
+)
+THREADS_ASKED = Message(
+    "engine-threads-asked",
+    r"(?:--threads|\bn_threads|\bnum_threads\(\)|leaving Torch threads at|\bOMP_NUM_THREADS)\W{1,4}(?:is )?"
+    r"(?P<threads>\d{1,4})\b",
+    ("--threads", "n_threads", "num_threads()", "Torch threads at", "OMP_NUM_THREADS"),
+    "llama.cpp and ollama command lines; vllm/utils/torch_utils.py set_torch_threads_for_runtime (0.26 on)",
+)
 BAD_FLAG = Message(
     "engine-bad-flag",
-    r"(?:vllm|sglang|launch_server\.py|api_server\.py)\b.{0,40}: error: (?P<what>.+)",
-    (": error:",),
-    "argparse, exit status 2 (run on vLLM 0.32 and SGLang 0.5.23)",
+    r"(?:(?:vllm|sglang|launch_server\.py|api_server\.py|lmdeploy)\b.{0,40}: error: |"
+    r"ValueError: (?=With `vllm serve`, you should provide the model as a positional))(?P<what>.+)",
+    (": error:", "ValueError: With `vllm serve`"),
+    "argparse, exit status 2 (run on vLLM 0.32 and SGLang 0.5.23); vllm/utils.py FlexibleArgumentParser (0.8), which only "
+    "warns of it since 0.10",
 )
 CONTEXT_TOO_LONG = Message(
     "engine-context-too-long",

@@ -8,7 +8,8 @@ GATED = Message(
     r"Access to model \S+ is restricted|You are trying to access a gated repo|"
     r"(?:401|403) Client Error.{0,80}(?:huggingface|/resolve/|/api/models/)|Invalid user token|Invalid credentials in Authorization|"
     r"(?:401 Unauthorized|403 Forbidden)' for url '[^']{0,60}(?:huggingface|hf\.co)|"
-    r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at",
+    r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at|"
+    r"(?P<unknown>RepositoryNotFoundError: 401 Client Error)",
     (
         "gated",
         "is restricted",
@@ -25,16 +26,31 @@ GATED = Message(
 )
 XET = Message(
     "engine-xet",
-    r"\bhf[_-]xet\b|xet_get|cas-(?:server|bridge)\.xethub|xethub\.hf\.co",
+    r"\bhf[_-]xet\b|\bHF_XET_[A-Z]|xet_get|cas-(?:server|bridge)\.xethub|xethub\.hf\.co",
     ("hf_xet", "hf-xet", "xet_get", "xethub"),
-    "huggingface_hub/file_download.py xet_get",
+    "huggingface_hub/file_download.py xet_get; xet-core's settings",
 )
 XET_STALL = Message(
     "engine-xet-stall",
-    r"(?:xet|cache directory|download|\.safetensors).{0,120}(?:stops? growing|stalled?|stuck|no progress|stand(?:s|ing)? still|0\.00B/s)|"
-    r"(?:stops? growing|stalled?|stuck at|no progress).{0,120}(?:xet|download)",
-    ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
+    r"(?:xet|cache directory|download|\.safetensors|\btransfer).{0,120}(?:stops? growing|stalled?|stuck|no (?:further )?progress|"
+    r"no change\b|never (?:progress|finish|complet|resum)|stand(?:s|ing)? still|0\.00B/s|\bhang(?:s|ing)?\b|\bhung\b|"
+    r"\bfreezes?\b|\bfroze)|"
+    r"(?:stops? growing|stalled?|stuck at|no progress|\bhang(?:s|ing)?\b|\bhung\b|\bfreezes?\b|\bfroze\w{0,1}\b).{0,120}(?:xet|download)",
+    (
+        *("stop growing", "stops growing", "stall", "stuck", "no progress", "no further progress", "no change"),
+        *("never progress", "never finish", "never complet", "never resum", "stands still", "standing still", "0.00B/s"),
+        *("stand still", " hang", "hung", "freeze", "froze"),
+    ),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",
+)
+XET_WITHOUT = Message(
+    "engine-xet-without",
+    r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet.{0,80}?"
+    r"(?<!not )(?:\bworks\b|\bworked\b|complete[sd]?\b|succeed|finishe[sd]|(?:is|was|are) fine)|"
+    r"(?<!not )(?:\bworks\b|\bworked\b|completes\b|succeeds\b|finishes\b|is fine\b).{0,60}?"
+    r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet",
+    ("xet",),
+    "people's own words: xet-core#850, #869, #883; hf_transfer#30",
 )
 DOWNLOAD_STILL = Message(
     "engine-download-still",
@@ -81,9 +97,9 @@ IGNORE_LIST = Message(
 )
 GDN_LAYERS = Message(
     "engine-gdn-layers",
-    r"linear_attn|in_proj_(?:qkvz|qkv|ba|z|b|a)\b|attn_output_gate|mtp\.fc|q_proj.{0,40}gate",
-    ("linear_attn", "in_proj_", "attn_output_gate", "mtp.fc"),
-    "vllm model_executor/models/qwen3_next.py",
+    r"linear_attn|in_proj_(?:qkvz|qkv|ba|z|b|a)\b|attn_output_gate|mtp\.fc|q_proj.{0,40}gate|\bfused_qkv\w{0,40}_proj",
+    ("linear_attn", "in_proj_", "attn_output_gate", "mtp.fc", "fused_qkv"),
+    "vllm model_executor/models/qwen3_next.py; sglang models/deepseek_v2.py",
 )
 GARBAGE = Message(
     "engine-garbage-output",
@@ -128,9 +144,21 @@ TOOL_PARSER = Message(
 )
 RAW_TOOL_CALL = Message(
     "engine-raw-tool-call",
-    r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"].{0,400}(?:<tool_call>|<function=|<\|tool_call|\[TOOL_CALLS\])",
-    ("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]"),
+    r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"](?:.{0,400}(?P<form><tool_call>\W{0,12}<function=|<tool_call>\W{0,12}<arg_key>|<tool_call>|"
+    r"<function=|<\|tool_calls?(?:_section_begin)?|\[TOOL_CALLS\]|<\|python_(?:start|tag)\|>|<｜tool▁calls▁begin｜>|"
+    r"<minimax:tool_call>)|"
+    r"(?P<json>\s{0,4}\{\W{0,8}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}\W{1,10}(?:parameters|arguments)\b))",
+    (
+        *("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]", "<|python_", "tool▁calls▁begin", ":tool_call>"),
+        *("parameters", "arguments"),
+    ),
     "OpenAI chat completion bodies in which the call stayed text",
+)
+TOOL_PARSER_FLAG = Message(
+    "engine-tool-parser-flag",
+    r"tool[-_]call[-_]parser['\"]?[\s=:,]{1,6}['\"]?(?!to\b|and\b|is\b|for\b|with\b|None\b)(?P<parser>[a-z][\w.-]{1,30})",
+    ("tool-call-parser", "tool_call_parser"),
+    "vllm and sglang arguments, as typed and as printed",
 )
 NO_MODEL = Message(
     "engine-no-model",
@@ -138,7 +166,8 @@ NO_MODEL = Message(
     r"LocalEntryNotFoundError|Cannot find an appropriate cached snapshot folder|RepositoryNotFoundError|"
     r"Error while deserializing header|Unrecognized model in|Can't load (?:the )?(?:configuration|config|model|tokenizer) (?:of|for) '|"
     r"does not appear to have (?:a file|files) named \W{0,3}(?:config\.json|params\.json|model|pytorch_model)|"
-    r"no file named .{0,160}found in directory|is not a local folder and is not a valid model identifier",
+    r"no file named .{0,160}found in directory|is not a local folder and is not a valid model identifier|"
+    r"Weight files referenced in index but missing",
     (
         "Invalid repository ID",
         "Repo id must be",
@@ -152,6 +181,7 @@ NO_MODEL = Message(
         "found in directory",
         "not a valid model identifier",
         "Unrecognized model in",
+        "referenced in index but missing",
     ),
     "transformers 4.2x to 5 utils/hub.py and modeling_utils.py, safetensors bindings/python/src/lib.rs, and as vLLM 0.32 "
     "and SGLang 0.5.23 print them (run)",
@@ -163,7 +193,14 @@ HUB_UNREACHABLE = Message(
     r"Temporary failure in name resolution|Failed to resolve|NameResolutionError|Network is unreachable|Connection refused|"
     r"No route to host|ConnectTimeout|connect timeout|(?<!Read )(?<!read )timed out)|"
     r"trying to locate the file on the Hub and we cannot find the requested files|"
-    r"Connection error, and we cannot find the requested files",
-    ("We couldn't connect to '", "huggingface.co", "hf.co", "hf-mirror.com", "modelscope.", "requested files"),
-    "transformers utils/hub.py; huggingface_hub file_download.py; requests and httpx around urllib3",
+    r"Connection error, and we cannot find the requested files|"
+    r"\b50[0234] (?:Server Error|Internal Server Error|Bad Gateway|Service \w{1,20}|Gateway Time-?out)\b.{0,120}"
+    r"(?:huggingface\.co|hf\.co|hf-mirror\.com|modelscope\.\w{2,3})\b|"
+    r"(?P<offline>Cannot reach \S{0,300}(?<!whoami-v2): offline mode is enabled)",
+    (
+        *("We couldn't connect to '", "huggingface.co", "hf.co", "hf-mirror.com", "modelscope.", "requested files"),
+        "offline mode is enabled",
+    ),
+    "transformers utils/hub.py; huggingface_hub file_download.py, utils/_http.py OfflineAdapter; requests and httpx "
+    "around urllib3",
 )

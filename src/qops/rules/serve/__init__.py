@@ -43,4 +43,5 @@ NAMES = (
     "checkpoint_needs",
     "gpu_memory_held_by_orphan",
     "model_hub_unreachable",
+    "benign_preemption",
 )

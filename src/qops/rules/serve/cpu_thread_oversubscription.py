@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 from qops.data.messages import engine
 from qops.evidence.kernel import System
-from qops.evidence.message import Logs, quotes
+from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.process import Environment
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
+
+OFTEN = 0.3  # of the periods in which a cgroup ran: what waits for a core is seldom held back as often
+TOO_MANY = 1.5  # threads for each core: some are always asleep
 
 
 @rule(
@@ -23,6 +26,32 @@ def cpu_thread_oversubscription(
     logs: Logs, environment: Environment | None, system: System | None
 ) -> Iterator[Found | RuledOut]:
     """OpenMP threads outnumber the cores."""
+    quota = _quota(logs)
+    throttled = _throttled(logs)
+    asked = max(logs.find(engine.THREADS_ASKED), key=lambda h: int(h.groups["threads"]), default=None)
+    may = quota[0] if quota else system.cpus if system else None
+    most = int(asked.groups["threads"]) if asked else 0
+    if quota and throttled and throttled[0] >= OFTEN:
+        # The kernel counts the periods in which more threads wanted to run than the container may.
+        more = f", {most} threads" if most > quota[0] else ""
+        yield Found(
+            subject="container",
+            message=f"held back in {throttled[0]:.0%} of the periods{more}: it may use {quota[0]:g} CPUs",
+            evidence=(*quotes((throttled[1], quota[1])), *quotes((asked,) if asked and more else ())),
+            confidence=Confidence.LIKELY,
+        )
+        return
+    ranks = max((int(h.groups["ranks"]) for h in logs.find(engine.TENSOR_PARALLEL)), default=1)
+    omp = asked is not None and "OMP_NUM_THREADS" in asked.quote.text
+    if asked and may and (most > may * TOO_MANY or (omp and most * ranks > may * 2)):
+        each = f" in each of {ranks} ranks" if omp and ranks > 1 else ""
+        yield Found(
+            subject="host",
+            message=f"{most} threads{each} for {may:g} CPUs",
+            evidence=quotes((asked, quota[1]) if quota else (asked,)),
+            confidence=Confidence.LIKELY if throttled else Confidence.POSSIBLE,
+        )
+        return
     barrier = [h for h in logs.find(engine.THREADS) if "Reducing" not in h.quote.text]
     threads = [v for v in (environment.get("OMP_NUM_THREADS") if environment else ()) if v.value.isascii()]
     owners = {v.owner for v in threads if v.owner.startswith("pid ")}
@@ -49,6 +78,33 @@ def cpu_thread_oversubscription(
             evidence=quotes(barrier),
             confidence=Confidence.POSSIBLE,
         )
+
+
+def _quota(logs: Logs) -> tuple[float, Hit] | None:
+    """Return the least number of CPUs that a container or a job is said to have, and where."""
+    found: list[tuple[float, Hit]] = []
+    for hit in logs.find(engine.CPU_QUOTA):
+        g = hit.groups
+        cpus = float(g.get("cpus") or g.get("limit") or 0)
+        if "quota" in g:
+            cpus = int(g["quota"]) / int(g["period"])
+        elif "cfs" in g:
+            cpus = int(g["cfs"]) / 100_000  # cpu.cfs_period_us, unless somebody changed it
+        if cpus:
+            found.append((cpus, hit))
+    return min(found, key=lambda f: f[0], default=None)
+
+
+def _throttled(logs: Logs) -> tuple[float, Hit] | None:
+    """Return the largest share of periods in which a cgroup was held back, and where it is said."""
+    shares: list[tuple[float, Hit]] = []
+    periods = 0
+    for hit in logs.find(engine.CPU_THROTTLED):
+        if hit.groups["what"] == "periods":
+            periods = int(hit.groups["count"])
+        elif periods:
+            shares.append((int(hit.groups["count"]) / periods, hit))
+    return max(shares, key=lambda s: s[0], default=None)
 
 
 def _count(value: str) -> bool:

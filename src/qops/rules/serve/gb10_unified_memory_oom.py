@@ -80,6 +80,9 @@ def gb10_unified_memory_oom(
     elif unified and logs.find(engine.CUDA_OOM) and (asked := logs.find(engine.MEM_GET_INFO)):
         text = "CUDA had no memory left to answer how much is free: the memory that CPU and GPU share is full"
         yield Found("host", text, (*quotes(asked, 1), *quotes(logs.find(engine.CUDA_OOM), 1)), Confidence.LIKELY)
+    elif unified and memory and _swapped_out(memory):
+        text = "hardly any of the memory that CPU and GPU share is available, and the swap is full"
+        yield Found("host", text, (*quotes(board, 1), memory.quote), Confidence.LIKELY)
     elif unified:
         high = [h for h in logs.find(engine.MEMORY_FRACTION) if float(h.groups["value"]) > HIGH_FRACTION]
         if high and logs.find(engine.CUDA_OOM, engine.ENGINE_CORE_FAILED):
@@ -96,6 +99,12 @@ def _gib(figure: str) -> float:
 
 def _full(memory: Memory) -> bool:
     return memory.free is not None and memory.free < memory.total // 20
+
+
+def _swapped_out(memory: Memory) -> bool:
+    if memory.available is None or not memory.swap_total or memory.swap_free is None:
+        return False
+    return memory.available < memory.total // 20 and memory.swap_free < memory.swap_total // 20
 
 
 def _cache_fills(memory: Memory | None) -> bool:

@@ -1,0 +1,139 @@
+"""Forms that threads of people who know nothing of these rules show: each with what only looks like it."""
+
+import pytest
+from judging import causes, diagnose
+
+from qops.report import Verdict
+
+FP4 = "--quantization modelopt_fp4 --model acme/Q-NVFP4\n"
+
+CAUSES: list[tuple[str, dict[str, str]]] = [
+    # llama.cpp, TensorRT-LLM and its Triton backend say it in their own words.
+    ("kv-cache-too-small", {"e.log": "E llama_kv_cache_init: failed to allocate buffer for kv cache\n"}),
+    (
+        "kv-cache-too-small",
+        {
+            "e.log": "[E] Executor creation failed due to insufficient GPU memory.\n\n"
+            "The following component could not be created: KV cache\nTotal GPU memory (GiB): 79.10\n"
+        },
+    ),
+    (
+        "kv-cache-too-small",
+        {"e.log": "unexpected error: maxTokensInPagedKvCache must be large enough to process at least 1 sequence\n"},
+    ),
+    (
+        "cuda-oom-warmup",
+        {"e.log": "Error: Warmup(Generation(\"Not enough memory to handle 2048 prefill tokens. You need to decrease\"))\n"},
+    ),
+    ("port-in-use", {"e.log": "The server socket has failed to listen.\ncode: -98,\nname: EADDRINUSE,\nmessage: taken\n"}),
+    ("engine-bad-flag", {"e.log": "ValueError: With `vllm serve`, you should provide the model as a positional argument\n"}),
+    ("engine-bad-flag", {"e.log": "lmdeploy: error: unrecognized arguments: --tool-call-parser\n"}),
+    # The hub answers 401 to who shows no token that it knows, whether it has the repository or not.
+    (
+        "hf-auth-missing",
+        {
+            "e.log": "huggingface_hub.errors.RepositoryNotFoundError: 401 Client Error. (Request ID: Root=1-7)\n"
+            "Repository Not Found for url: https://huggingface.co/api/models/acme/inner/revision/main.\n"
+        },
+    ),
+    (
+        "engine-model-not-found",
+        {"e.log": "huggingface_hub.errors.RepositoryNotFoundError: 404 Client Error. (Request ID: Root=1-7)\n"},
+    ),
+    ("engine-model-not-found", {"e.log": "Weight files referenced in index but missing: {'/m/model-00003.safetensors'}\n"}),
+    (
+        "model-hub-unreachable",
+        {"e.log": "HfHubHTTPError: 503 Server Error: Service Unavailable for url: https://huggingface.co/api/models/a/b\n"},
+    ),
+    (
+        "model-hub-unreachable",
+        {
+            "e.log": "OfflineModeIsEnabled: Cannot reach https://huggingface.co/api/models/acme/q: offline mode is enabled. "
+            "To disable it, please unset the `HF_HUB_OFFLINE` environment variable.\n"
+        },
+    ),
+    ("hf-xet-download-stall", {"o.txt": "hf-xet==1.4.0\nthe transfer never progresses, for hours\n"}),
+    ("hf-xet-download-stall", {"o.txt": "it works if I disable XET\n"}),
+    ("hf-xet-download-stall", {"o.txt": "with HF_HUB_DISABLE_XET=1 the same shard completes in a minute\n"}),
+    ("hf-xet-download-stall", {"o.txt": "Uninstalling hf-xet: now the download finishes\n"}),
+    # Two values of NVFP4 lie in a byte.
+    (
+        "nvfp4-ignore-list-shape-mismatch",
+        {
+            "e.log": "AssertionError: target.shape=torch.Size([2048, 320]),\n"
+            "                loaded_weight.shape=torch.Size([2048, 640])\n" + FP4
+        },
+    ),
+    ("tool-call-parser-mismatch", {"o.txt": '"content": "<|python_start|>{\\"name\\": \\"f\\"}", "tool_calls": []\n'}),
+    (
+        "tool-call-parser-mismatch",
+        {
+            "o.txt": "--tool-call-parser llama4_pythonic\n"
+            '"content": "{\\"type\\": \\"function\\", \\"name\\": \\"ls\\", \\"parameters\\": {}}", "tool_calls": null\n'
+        },
+    ),
+    (
+        "tool-call-parser-mismatch",
+        {"o.txt": "--tool-call-parser qwen25\n\"content\":\"<tool_call>\\n<function=now>\\n</function>\\n</tool_call>\"\n"},
+    ),
+    (
+        "cpu-thread-oversubscription",
+        {"o.txt": "cpu.max: 400000 100000\nnr_periods 9000\nnr_throttled 8700\nthrottled_usec 1\n"},
+    ),
+    ("cpu-thread-oversubscription", {"o.txt": "ollama runner --threads 96 --port 4000\nsrun --cpus-per-task=12\n"}),
+    (
+        "cpu-thread-oversubscription",
+        {"o.txt": "nproc: 32\n", "env.txt": "OMP_NUM_THREADS=16\n", "e.log": "vllm serve m --tensor-parallel-size 8\n"},
+    ),
+    (
+        "gb10-unified-memory-oom",
+        {
+            "s.txt": "NVIDIA GB10\n",
+            "o.txt": "               total        used        free      shared  buff/cache   available\n"
+            "Mem:           119Gi       115Gi       1.0Gi        10Mi       3.1Gi       3.9Gi\n"
+            "Swap:           15Gi        15Gi        64Mi\n",
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cause", "files"), CAUSES)
+def test_the_cause_comes_first(cause: str, files: dict[str, str]) -> None:
+    assert causes(files)[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"e.log": "The following component could not be created: Model\n"},
+        {"e.log": "WARNING 12-16 [argparse_utils.py:195] With `vllm serve`, you should provide the model as a positional\n"},
+        {"e.log": "HF login failed: Cannot reach https://huggingface.co/api/whoami-v2: offline mode is enabled.\n"},
+        {"e.log": "HfHubHTTPError: 503 Server Error for url: https://huggingface.co/a/b\nINFO:  Application startup complete.\n"},
+        {"o.txt": "it does not work without xet\nhf-xet==1.4.0\n"},
+        {"o.txt": "disabling xet changes nothing\n"},
+        # A tensor that was not split over the ranks, or one of another size altogether.
+        {"e.log": "AssertionError: target.shape=torch.Size([2048, 640]),\nloaded_weight.shape=torch.Size([4096, 640])\nINT4\n"},
+        {"e.log": "AssertionError: target.shape=torch.Size([2048, 640]),\nloaded_weight.shape=torch.Size([4096, 320])\n" + FP4},
+        # The parser for the very format: one call that it left alone says nothing of the choice.
+        {"o.txt": "--tool-call-parser qwen3_coder\n\"content\":\"<tool_call>\\n<function=now>\\n</tool_call>\"\n"},
+        {"o.txt": '--tool-call-parser hermes\n"content": "<tool_call>\\n{\\"name\\": \\"now\\"}</tool_call>"\n'},
+        {"o.txt": "cpu.max: 400000 100000\nnr_periods 9000\nnr_throttled 300\n"},
+        {"o.txt": "ollama runner --threads 12 --port 4000\nsrun --cpus-per-task=12\n"},
+        {"o.txt": "nproc: 32\n", "env.txt": "OMP_NUM_THREADS=4\n", "e.log": "vllm serve m --tensor-parallel-size 8\n"},
+        {"o.txt": "cpus: 0-95\nollama runner --threads 96\n"},
+        {
+            "s.txt": "NVIDIA GB10\n",
+            "o.txt": "               total        used        free      shared  buff/cache   available\n"
+            "Mem:           119Gi        95Gi       1.0Gi        10Mi        23Gi        21Gi\n"
+            "Swap:           15Gi        15Gi        64Mi\n",
+        },
+    ],
+)  # fmt: skip
+def test_look_alikes(files: dict[str, str]) -> None:
+    assert causes(files) == []
+
+
+def test_the_message_says_why_the_hub_was_not_asked() -> None:
+    files = {"e.log": "Cannot reach https://hf.co/a/b/resolve/main/config.json: offline mode is enabled.\n"}
+    report = diagnose(files)
+    assert report.verdict is Verdict.FAULT and "HF_HUB_OFFLINE" in report.findings[0].message
