@@ -86,6 +86,39 @@ CAUSES: list[tuple[str, dict[str, str]]] = [
         {"o.txt": "nproc: 32\n", "env.txt": "OMP_NUM_THREADS=16\n", "e.log": "vllm serve m --tensor-parallel-size 8\n"},
     ),
     (
+        "cpu-thread-oversubscription",
+        {"o.txt": "cat /sys/fs/cgroup/cpu.max\n800000 100000\nnr_periods 700\nnr_throttled 650\n"},
+    ),
+    ("cpu-thread-oversubscription", {"o.txt": "nr_periods 5120 / nr_throttled 4001\n"}),
+    ("cpu-thread-oversubscription", {"o.txt": "with OMP_NUM_THREADS=12 the slow decode is solved\n"}),
+    (
+        "cpu-thread-oversubscription",
+        {"o.txt": 'resources:\n  limits:\n    cpu: "6"\ntorch.get_num_threads() 64\n'},
+    ),
+    (
+        "tool-call-parser-mismatch",
+        {
+            "o.txt": "'tool_call_parser': 'llama3_json',\n"
+            '"content": "```json\\n{\\n  \\"name\\": \\"f\\",\\n  \\"parameters\\": {}}\\n```", "tool_calls": []\n'
+        },
+    ),
+    (
+        "tool-call-parser-mismatch",
+        {"o.txt": '--tool-call-parser hermes\n"content": "<|channel|>commentary to=functions.ls <|constrain|>json", x\n'},
+    ),
+    ("hf-xet-download-stall", {"o.txt": "hf-xet 1.3.0\nHF_HUB_DISABLE_XET=1 -> loads fine\n"}),
+    (
+        "cuda-oom-warmup",
+        {
+            "e.log": "INFO enc_dec_model_runner.py:297] Starting profile run for multi-modal models.\n"
+            "ERROR worker: CUDA out of memory. Tried to allocate 1.25 GiB. GPU 0 has\n"
+        },
+    ),
+    (
+        "gb10-unified-memory-oom",
+        {"e.log": "ggml_cuda_init: Device 0: NVIDIA GB10\nallocating 9000.00 MiB on device 0: cudaMalloc failed: out of memory\n"},
+    ),
+    (
         "gb10-unified-memory-oom",
         {
             "s.txt": "NVIDIA GB10\n",
@@ -121,6 +154,9 @@ def test_the_cause_comes_first(cause: str, files: dict[str, str]) -> None:
         {"o.txt": "ollama runner --threads 12 --port 4000\nsrun --cpus-per-task=12\n"},
         {"o.txt": "nproc: 32\n", "env.txt": "OMP_NUM_THREADS=4\n", "e.log": "vllm serve m --tensor-parallel-size 8\n"},
         {"o.txt": "cpus: 0-95\nollama runner --threads 96\n"},
+        {"o.txt": "it is not solved by OMP_NUM_THREADS\n"},
+        {"o.txt": '--tool-call-parser openai\n"content": "<|channel|>commentary to=functions.ls <|constrain|>json", x\n'},
+        {"o.txt": '--tool-call-parser deepseekv32\n"content": "<｜DSML｜function_calls>", "tool_calls": null\n'},
         {
             "s.txt": "NVIDIA GB10\n",
             "o.txt": "               total        used        free      shared  buff/cache   available\n"

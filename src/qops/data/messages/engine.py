@@ -32,7 +32,7 @@ KV_TOO_SMALL = Message(
 CUDA_OOM = Message(
     "engine-cuda-oom",
     r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|"
-    r"Failed to CUDA calloc|Not enough memory to handle \d+ (?:prefill|total) tokens",
+    r"Failed to CUDA calloc|cudaMalloc\w{0,10} failed: out of memory|Not enough memory to handle \d+ (?:prefill|total) tokens",
     ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc", "memory to handle "),
     "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues; text-generation-inference#710, #1164",
 )
@@ -41,7 +41,7 @@ WARMUP = Message(
     r"(?:CUDA out of memory|out of memory) occurred when warming up (?:the )?sampler|when warming up sampler with|"
     r"profile_run|_dummy_run|_dummy_sampler_run|determine_(?:num_)?available_(?:blocks|memory)|kernel_warmup|"
     r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model|"
-    r"Not enough memory to handle \d+ (?:prefill|total) tokens",
+    r"Not enough memory to handle \d+ (?:prefill|total) tokens|sequence length used for profiling|Starting profile run",
     (
         "warming up",
         "warm up",
@@ -55,6 +55,8 @@ WARMUP = Message(
         "warmup",
         "init engine (profile",
         "memory to handle ",
+        "length used for profiling",
+        "Starting profile run",
     ),
     "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33); text-generation-inference, which asks for as many "
     "tokens as it may get while it warms up",
@@ -220,13 +222,15 @@ CPU_QUOTA = Message(
     "engine-cpu-quota",
     r"\bcpu\.max\W{1,4}(?P<quota>\d{4,9})[ \t]{1,4}(?P<period>\d{4,7})\b|\bcpu\.cfs_quota_us\W{1,4}(?P<cfs>\d{4,9})\b|"
     r"(?:--cpus|\bcpus|--cpus-per-task)(?:\W{1,3}|\s{1,3})(?P<cpus>\d{1,4}(?:\.\d{1,3})?)\b(?![-,]\d)|"
-    r"\b(?:cpu|CPU) (?:limit|quota)\W{0,3}(?:of |is |= ?)?(?P<limit>\d{1,4}(?:\.\d{1,3})?)\b(?! ?%)",
-    ("cpu.max", "cpu.cfs_quota_us", "--cpus", "cpus:", "cpus=", "cpu limit", "cpu quota"),
+    r"\b(?:cpu|CPU) (?:limit|quota)\W{0,3}(?:of |is |= ?)?(?P<limit>\d{1,4}(?:\.\d{1,3})?)\b(?! ?%)|"
+    r"^\s*(?P<bare>\d{4,9}) 100000\s*$|^\s{2,40}cpu: ['\"]?(?P<pod>\d{1,4})['\"]?\s*$",
+    ("cpu.max", "cpu.cfs_quota_us", "--cpus", "cpus:", "cpus=", "cpu limit", "cpu quota", " 100000", "cpu: "),
     "Linux cgroup-v2 cpu.max, cgroup-v1; docker run; compose; sbatch; people's own words",
 )
 CPU_THROTTLED = Message(
     "engine-cpu-throttled",
-    r"\bnr_(?P<what>periods|throttled)\W{1,3}(?P<count>\d{1,15})\b",
+    r"\bnr_periods\W{1,3}(?P<periods>\d{1,15})\b(?:\W{1,12}nr_throttled\W{1,3}(?P<both>\d{1,15})\b)?|"
+    r"\bnr_throttled\W{1,3}(?P<throttled>\d{1,15})\b",
     ("nr_periods", "nr_throttled"),
     "Linux cgroup cpu.stat",
 )
@@ -250,10 +254,17 @@ TOKENS_COME = Message(
 )
 THREADS_ASKED = Message(
     "engine-threads-asked",
-    r"(?:--threads|\bn_threads|\bnum_threads\(\)|leaving Torch threads at|\bOMP_NUM_THREADS)\W{1,4}(?:is )?"
+    r"(?:--threads|\bn_threads|get_num_threads\(\)|leaving Torch threads at|\bOMP_NUM_THREADS)\W{1,4}(?:is )?"
     r"(?P<threads>\d{1,4})\b",
-    ("--threads", "n_threads", "num_threads()", "Torch threads at", "OMP_NUM_THREADS"),
+    ("--threads", "n_threads", "get_num_threads()", "Torch threads at", "OMP_NUM_THREADS"),
     "llama.cpp and ollama command lines; vllm/utils/torch_utils.py set_torch_threads_for_runtime (0.26 on)",
+)
+OMP_MENDS = Message(
+    "engine-omp-mends",
+    r"\bOMP_NUM_THREADS\b.{0,80}?(?<!not )\b(?:solve[sd]|fixe[sd]|resolve[sd]|disappear(?:s|ed)|helped|back to normal)\b|"
+    r"(?<!not )\b(?:solved|fixed|resolved|disappear(?:s|ed)|went away|helped)\b.{0,60}?\bOMP_NUM_THREADS\b",
+    ("OMP_NUM_THREADS",),
+    "people's own words: vllm#9113, #49013",
 )
 BAD_FLAG = Message(
     "engine-bad-flag",

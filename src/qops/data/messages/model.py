@@ -46,7 +46,8 @@ XET_STALL = Message(
 XET_WITHOUT = Message(
     "engine-xet-without",
     r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet.{0,80}?"
-    r"(?<!not )(?:\bworks\b|\bworked\b|complete[sd]?\b|succeed|finishe[sd]|(?:is|was|are) fine)|"
+    r"(?<!not )(?:\bworks\b|\bworked\b|complete[sd]?\b|succeed|finishe[sd]|(?:is|was|are|loads?|downloads?) fine|fixe[sd]\b|"
+    r"solve[sd]\b|resolve[sd]\b|helped\b)|"
     r"(?<!not )(?:\bworks\b|\bworked\b|completes\b|succeeds\b|finishes\b|is fine\b).{0,60}?"
     r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet",
     ("xet",),
@@ -146,10 +147,11 @@ RAW_TOOL_CALL = Message(
     "engine-raw-tool-call",
     r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"](?:.{0,400}(?P<form><tool_call>\W{0,12}<function=|<tool_call>\W{0,12}<arg_key>|<tool_call>|"
     r"<function=|<\|tool_calls?(?:_section_begin)?|\[TOOL_CALLS\]|<\|python_(?:start|tag)\|>|<｜tool▁calls▁begin｜>|"
-    r"<minimax:tool_call>)|"
-    r"(?P<json>\s{0,4}\{\W{0,8}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}\W{1,10}(?:parameters|arguments)\b))",
+    r"<minimax:tool_call>|<\|channel\|>commentary to=functions|<｜DSML｜)|"
+    r"(?P<json>\s{0,4}(?P<fence>```(?:json)?(?:\W|\\n){0,6})?\{(?:\W|\\n){0,12}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}(?:\W|\\n){1,12}(?:parameters|arguments)\b))",
     (
         *("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]", "<|python_", "tool▁calls▁begin", ":tool_call>"),
+        *("commentary to=functions", "｜DSML｜"),
         *("parameters", "arguments"),
     ),
     "OpenAI chat completion bodies in which the call stayed text",

@@ -31,15 +31,20 @@ def cpu_thread_oversubscription(
     asked = max(logs.find(engine.THREADS_ASKED), key=lambda h: int(h.groups["threads"]), default=None)
     may = quota[0] if quota else system.cpus if system else None
     most = int(asked.groups["threads"]) if asked else 0
-    if quota and throttled and throttled[0] >= OFTEN:
+    if throttled and throttled[0] >= OFTEN:
         # The kernel counts the periods in which more threads wanted to run than the container may.
-        more = f", {most} threads" if most > quota[0] else ""
+        share = f": it may use {quota[0]:g} CPUs" if quota else ""
+        more = f", {most} threads" if quota and most > quota[0] else ""
         yield Found(
             subject="container",
-            message=f"held back in {throttled[0]:.0%} of the periods{more}: it may use {quota[0]:g} CPUs",
-            evidence=(*quotes((throttled[1], quota[1])), *quotes((asked,) if asked and more else ())),
-            confidence=Confidence.LIKELY,
+            message=f"held back in {throttled[0]:.0%} of the periods{more}{share}",
+            evidence=(*quotes((throttled[1],)), *quotes(h for h in (quota and quota[1], more and asked) if h)),
+            confidence=Confidence.LIKELY if quota else Confidence.POSSIBLE,
         )
+        return
+    if mends := logs.find(engine.OMP_MENDS):
+        text = "the number of OpenMP threads was too large: it is better with another one"
+        yield Found("host", text, (*quotes(mends, 1), *quotes((asked,) if asked else ())), Confidence.LIKELY)
         return
     ranks = max((int(h.groups["ranks"]) for h in logs.find(engine.TENSOR_PARALLEL)), default=1)
     omp = asked is not None and "OMP_NUM_THREADS" in asked.quote.text
@@ -85,11 +90,11 @@ def _quota(logs: Logs) -> tuple[float, Hit] | None:
     found: list[tuple[float, Hit]] = []
     for hit in logs.find(engine.CPU_QUOTA):
         g = hit.groups
-        cpus = float(g.get("cpus") or g.get("limit") or 0)
+        cpus = float(g.get("cpus") or g.get("limit") or g.get("pod") or 0)
         if "quota" in g:
             cpus = int(g["quota"]) / int(g["period"])
-        elif "cfs" in g:
-            cpus = int(g["cfs"]) / 100_000  # cpu.cfs_period_us, unless somebody changed it
+        elif "cfs" in g or "bare" in g:
+            cpus = int(g.get("cfs") or g["bare"]) / 100_000  # cpu.cfs_period_us, unless somebody changed it
         if cpus:
             found.append((cpus, hit))
     return min(found, key=lambda f: f[0], default=None)
@@ -100,10 +105,10 @@ def _throttled(logs: Logs) -> tuple[float, Hit] | None:
     shares: list[tuple[float, Hit]] = []
     periods = 0
     for hit in logs.find(engine.CPU_THROTTLED):
-        if hit.groups["what"] == "periods":
-            periods = int(hit.groups["count"])
-        elif periods:
-            shares.append((int(hit.groups["count"]) / periods, hit))
+        periods = int(hit.groups.get("periods", periods))
+        held = hit.groups.get("throttled", hit.groups.get("both"))
+        if periods and held is not None:
+            shares.append((int(held) / periods, hit))
     return max(shares, key=lambda s: s[0], default=None)
 
 

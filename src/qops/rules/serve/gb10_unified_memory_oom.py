@@ -88,6 +88,9 @@ def gb10_unified_memory_oom(
         if high and logs.find(engine.CUDA_OOM, engine.ENGINE_CORE_FAILED):
             text = f"the engine may take {high[0].groups['value']} of memory that the operating system lives in too"
             yield Found("engine", text, quotes(high), Confidence.POSSIBLE)
+        elif out := logs.find(engine.CUDA_OOM):
+            text = "CUDA got no memory on a machine whose GPU shares it with everything else that runs"
+            yield Found("host", text, (*quotes(board, 1), *quotes(out, 2)), Confidence.POSSIBLE)
 
 
 def _gib(figure: str) -> float:

@@ -17,6 +17,8 @@ _READ = (
     ("<|python_tag|>", ("llama3", "llama3_json")),
     ("<|python_start|>", ("llama4_pythonic", "pythonic")),
     ("calls▁begin｜>", ("deepseek_v3", "deepseek_v31", "deepseekv3", "deepseekv31")),
+    ("｜DSML｜", ("deepseek_v32", "deepseek_v4", "deepseekv32", "deepseekv4", "deepseekv41")),
+    ("commentary to=functions", ("openai", "gpt-oss")),
     ("<minimax:tool_call>", ("minimax_m2", "minimax-m2")),
 )
 _BARE = ("llama3", "llama3_json", "llama4_json")  # of an object without anything around it
@@ -51,5 +53,5 @@ def tool_call_parser_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
 
 
 def _reads(parser: str, call: Hit) -> bool:
-    form = call.groups.get("form", "")
+    form = call.groups.get("form", call.groups.get("fence", ""))
     return parser in next((names for start, names in _READ if form.endswith(start)), () if form else _BARE)
