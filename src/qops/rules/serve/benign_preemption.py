@@ -14,8 +14,8 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
     role=Role.INFO,
     fix=(
         Fix(
-            "nothing to mend; where it is frequent, fewer requests at once (`--max-num-seqs`, `--max-running-requests`) "
-            "or more KV cache cost less than starting over"
+            "nothing to mend; where it is frequent, let fewer requests run at once (`--max-num-seqs`, "
+            "`--max-running-requests`), or give the KV cache more memory"
         ),
     ),
 )
