@@ -208,7 +208,14 @@ PORT_IN_USE = Message(
     r"port \d+).{0,120}"
     r"(?:address already in use|port is already allocated|already in use)|"
     r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available|\bEADDRINUSE\b",
-    ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available", "EADDRINUSE"),
+    (
+        "already in use",
+        "already allocated",
+        "Errno 98",
+        "Ports are not available",
+        "Port is not available",
+        "EADDRINUSE",
+    ),
     "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32); torch TCPStore; libuv",
 )
 THREADS = Message(

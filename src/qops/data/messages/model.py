@@ -38,7 +38,15 @@ XET_STALL = Message(
     r"(?:stops? growing|stalled?|stuck at|no progress|\bhang(?:s|ing)?\b|\bhung\b|\bfreezes?\b|\bfroze\w{0,1}\b).{0,120}(?:xet|download)",
     (
         *("stop growing", "stops growing", "stall", "stuck", "no progress", "no further progress", "no change"),
-        *("never progress", "never finish", "never complet", "never resum", "stands still", "standing still", "0.00B/s"),
+        *(
+            "never progress",
+            "never finish",
+            "never complet",
+            "never resum",
+            "stands still",
+            "standing still",
+            "0.00B/s",
+        ),
         *("stand still", " hang", "hung", "freeze", "froze"),
     ),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",

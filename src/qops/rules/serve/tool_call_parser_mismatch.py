@@ -45,8 +45,7 @@ def tool_call_parser_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
         return
     yield Found(
         subject="engine",
-        message="tool calls are not read: "
-        + ("the parser fails on them" if told else "they come back as plain text"),
+        message="tool calls are not read: " + ("the parser fails on them" if told else "they come back as plain text"),
         evidence=(*quotes(told, 3), *quotes(raw, 2), *quotes(chosen, 1)),
         confidence=Confidence.LIKELY,
     )
