@@ -155,7 +155,8 @@ def hosts(nccl: NcclLog | None, logs: Logs | None) -> tuple[Quote, ...]:
     spans = logs.first(launch.CUSTOM_AR_SPANS) if logs else None
     if spans:
         return (spans.quote,)
-    nodes = next((h for h in logs.find(nccl_messages.NODES) if int(h.groups["nodes"]) > 1), None) if logs else None
+    told = logs.find(nccl_messages.NODES, launch.NNODES) if logs else ()
+    nodes = next((h for h in told if int(h.groups["nodes"]) > 1), None)
     if nodes:
         return (nodes.quote,)
     names: dict[str, Quote] = {}

@@ -7,6 +7,10 @@ from qops.report import Verdict
 
 FP4 = "--quantization modelopt_fp4 --model acme/Q-NVFP4\n"
 
+FRAME = 'ERROR [multiproc_executor.py:5]   File "/v/worker/gpu_model_runner.py", line 9, in '
+BAR = "Capturing batches (bs=160 avail_mem=9.1 GB):   4%|#    | 1/23 [00:08<02:10,  6.0s/it]\n"
+UNBALANCED = "RuntimeError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes.\n"
+
 CAUSES: list[tuple[str, dict[str, str]]] = [
     # llama.cpp, TensorRT-LLM and its Triton backend say it in their own words.
     ("kv-cache-too-small", {"e.log": "E llama_kv_cache_init: failed to allocate buffer for kv cache\n"}),
@@ -127,6 +131,47 @@ CAUSES: list[tuple[str, dict[str, str]]] = [
             "Swap:           15Gi        15Gi        64Mi\n",
         },
     ),
+    (
+        "cuda-oom-graph-capture",
+        {
+            "e.log": "Capturing num tokens (num_tokens=512 avail_mem=0.20 GB):  40%|##  | 20/50 [00:09<00:10]Traceback\n"
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has\n"
+        },
+    ),
+    # Capture runs the model on dummies: its frame stands above theirs, which are nearer to the error.
+    (
+        "cuda-oom-graph-capture",
+        {"e.log": FRAME + "capture_model\n" + FRAME + "_dummy_run\nERROR torch.OutOfMemoryError: CUDA out of memory.\n"},
+    ),
+    (
+        "cuda-oom-warmup",
+        {"e.log": FRAME + "profile_run\n" + FRAME + "_dummy_run\nERROR torch.OutOfMemoryError: CUDA out of memory.\n"},
+    ),
+    (
+        "cuda-oom-warmup",
+        {
+            "e.log": FRAME + "capture_model\nINFO Graph capturing finished in 9 secs\n" + FRAME + "_dummy_sampler_run\n"
+            "ERROR torch.OutOfMemoryError: CUDA out of memory.\n"
+        },
+    ),
+    # As a terminal wraps it, and the end alone.
+    (
+        "kv-cache-too-small",
+        {"e.log": "ValueError: the model's max seq len (90000), (7.5 GiB KV cach\ne is needed, which is lar\nger than\n"},
+    ),
+    ("kv-cache-too-small", {"e.log": "which is larger than the available KV cache memory (3.10 GiB).\n"}),
+    ("tool-call-parser-mismatch", {"e.log": "ERROR [x_tool_parser.py:7] Error trying to handle streaming tool call.\n"}),
+    ("graph-capture-multinode-deadlock", {"e.log": BAR, "o.txt": "--nnodes 2 --tp 16\nwith --disable-cuda-graph it works\n"}),
+    ("graph-capture-multinode-deadlock", {"e.log": BAR + "server_args=ServerArgs(nnodes=4, node_rank=0)\n"}),
+    ("gb10-unified-memory-oom", {"e.log": UNBALANCED, "s.txt": "NVIDIA GB10\n"}),
+    (
+        "gb10-unified-memory-oom",
+        {
+            "e.log": "torch.OutOfMemoryError: CUDA out of memory. GPU 0 has a total capacity of 119.70 GiB of which 0.90\n",
+            "o.txt": "$ free -g\n               total        used        free      shared  buff/cache   available\n"
+            "Mem:             119          30           2           0          86          88\n",
+        },
+    ),
 ]  # fmt: skip
 
 
@@ -163,6 +208,9 @@ def test_the_cause_comes_first(cause: str, files: dict[str, str]) -> None:
             "Mem:           119Gi        95Gi       1.0Gi        10Mi        23Gi        21Gi\n"
             "Swap:           15Gi        15Gi        64Mi\n",
         },
+        {"e.log": UNBALANCED},
+        {"e.log": BAR, "o.txt": "--nnodes 1 --tp 8\n"},
+        {"o.txt": "--nnodes 2 --tp 16\nwith --disable-cuda-graph it works\n"},
     ],
 )  # fmt: skip
 def test_look_alikes(files: dict[str, str]) -> None:

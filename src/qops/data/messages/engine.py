@@ -4,7 +4,8 @@ from qops.evidence.message import Message
 
 KV_TOO_SMALL = Message(
     "engine-kv-too-small",
-    r"max seq len \((?P<wanted>\d+)\).{0,60}?KV cache is\s+needed|"
+    r"max seq len \((?P<wanted>\d+)\).{0,60}?(?:KV cache is\s*needed|GiB KV cac)|"
+    r"larger than the available KV [Cc]ache memory|"
     r"is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|"
     r"Not enough memory\W{1,2}Please try to increase --mem-fraction-static|"
@@ -14,7 +15,8 @@ KV_TOO_SMALL = Message(
     r"failed to allocate buffer for kv cache|could not be created: (?:Initial )?KV cache|"
     r"maxTokensInPagedKvCache must be large enough",
     (
-        "KV cache is",
+        "max seq len",
+        "larger than the available KV",
         "stored in KV cache",
         "memory for the cache blocks",
         "mem-fraction-static",
@@ -65,13 +67,14 @@ CAPTURE = Message(
     "engine-graph-capture",
     r"Captur(?:e|ing) (?:the model for )?CUDA ?graphs?|Capture cuda graph begin|Capturing batches|capture_model\b|"
     r"cuda_graph_runner|graph_capture|Capture cuda graph failed|cudagraph_capture|Graph capturing (?:could not|finished)|"
-    r"/cuda/graphs\.py\", line|cuda_graph\.capture_(?:begin|end)",
+    r"/cuda/graphs\.py\", line|cuda_graph\.capture_(?:begin|end)|Capturing num tokens",
     (
         "CUDA graph",
         "CUDAgraph",
         "/cuda/graphs.py",
         "cuda_graph.capture",
         "Capturing batches",
+        "Capturing num tokens",
         "capture_model",
         "cuda_graph_runner",
         "graph_capture",
@@ -110,6 +113,12 @@ MEM_GET_INFO = Message(
     ("cudaMemGetInfo", "mem_get_info"),
     "torch/cuda/memory.py; vllm-project/vllm#48140",
 )
+UNBALANCED = Message(
+    "engine-memory-unbalanced",
+    r"The memory capacity is unbalanced",
+    ("memory capacity is unbalanced",),
+    "sglang/srt/model_executor/model_runner.py (0.1 to 0.5)",
+)
 NVRM_NO_MEMORY = Message(
     "engine-nvrm-no-memory",
     r"NV_ERR_NO_MEMORY|NVRM:.*Out of memory",
@@ -124,9 +133,9 @@ NVIDIA_SYSMEM = Message(
 )
 UNIFIED_BOARD = Message(
     "engine-unified-board",
-    r"\bGB10\b|DGX Spark|\bsm_121a?\b|HYPERVISOR.*GB10",
-    ("GB10", "DGX Spark", "sm_121"),
-    "nvidia-smi on GB10 prints the name",
+    r"\bGB10\b|DGX Spark|\bsm_121a?\b|HYPERVISOR.*GB10|GPU \d+ has a total capacity of 1(?:1[5-9]|2[0-6])\.\d+ GiB",
+    ("GB10", "DGX Spark", "sm_121", "total capacity of 1"),
+    "nvidia-smi on GB10 prints the name; PyTorch's allocator prints 119 to 122 GiB, which no other board has",
 )
 MEMORY_FRACTION = Message(
     "engine-memory-fraction",
@@ -218,35 +227,6 @@ PORT_IN_USE = Message(
     ),
     "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32); torch TCPStore; libuv",
 )
-THREADS = Message(
-    "engine-thread-oversubscription",
-    r"Reducing Torch parallelism from (?P<from>\d+) threads? to (?P<to>\d+) to avoid unnecessary CPU contention|"
-    r"OpenMP threads? .{0,40}(?:oversubscri|exceed|outnumber)|omp_barrier|kmp_flag|__kmp_wait|gomp_team_barrier_wait",
-    ("Reducing Torch parallelism", "OpenMP thread", "omp_barrier", "kmp_flag", "__kmp_wait", "gomp_team_barrier_wait"),
-    "vllm/executor/multiproc_worker_utils.py; LLVM openmp kmp_wait_release.h; libgomp team.c",
-)
-CPU_QUOTA = Message(
-    "engine-cpu-quota",
-    r"\bcpu\.max\W{1,4}(?P<quota>\d{4,9})[ \t]{1,4}(?P<period>\d{4,7})\b|\bcpu\.cfs_quota_us\W{1,4}(?P<cfs>\d{4,9})\b|"
-    r"(?:--cpus|\bcpus|--cpus-per-task)(?:\W{1,3}|\s{1,3})(?P<cpus>\d{1,4}(?:\.\d{1,3})?)\b(?![-,]\d)|"
-    r"\b(?:cpu|CPU) (?:limit|quota)\W{0,3}(?:of |is |= ?)?(?P<limit>\d{1,4}(?:\.\d{1,3})?)\b(?! ?%)|"
-    r"^\s*(?P<bare>\d{4,9}) 100000\s*$|^\s{2,40}cpu: ['\"]?(?P<pod>\d{1,4})['\"]?\s*$",
-    ("cpu.max", "cpu.cfs_quota_us", "--cpus", "cpus:", "cpus=", "cpu limit", "cpu quota", " 100000", "cpu: "),
-    "Linux cgroup-v2 cpu.max, cgroup-v1; docker run; compose; sbatch; people's own words",
-)
-CPU_THROTTLED = Message(
-    "engine-cpu-throttled",
-    r"\bnr_periods\W{1,3}(?P<periods>\d{1,15})\b(?:\W{1,12}nr_throttled\W{1,3}(?P<both>\d{1,15})\b)?|"
-    r"\bnr_throttled\W{1,3}(?P<throttled>\d{1,15})\b",
-    ("nr_periods", "nr_throttled"),
-    "Linux cgroup cpu.stat",
-)
-TENSOR_PARALLEL = Message(
-    "engine-tensor-parallel",
-    r"(?:--tensor[-_]parallel[-_]size|\btensor_parallel_size|--tp(?:-size)?|\s-tp)[\s=:]{1,3}(?P<ranks>\d{1,3})\b",
-    ("tensor-parallel-size", "tensor_parallel_size", "--tp", "-tp "),
-    "vllm and sglang arguments",
-)
 PREEMPTED = Message(
     "engine-preempted",
     r"is preempted by PreemptionMode\.(?:RECOMPUTE|SWAP)|KV cache pool is full\. Retract requests",
@@ -258,20 +238,6 @@ TOKENS_COME = Message(
     r"Avg generation throughput: (?!0\.0 )\d|gen throughput \(token/s\): (?!0\.0{1,2}\b)\d",
     ("Avg generation throughput", "gen throughput"),
     "vllm metrics/loggers.py (0.4 to 0.33); sglang scheduler_metrics_mixin.py",
-)
-THREADS_ASKED = Message(
-    "engine-threads-asked",
-    r"(?:--threads|\bn_threads|get_num_threads\(\)|leaving Torch threads at|\bOMP_NUM_THREADS)\W{1,4}(?:is )?"
-    r"(?P<threads>\d{1,4})\b",
-    ("--threads", "n_threads", "get_num_threads()", "Torch threads at", "OMP_NUM_THREADS"),
-    "llama.cpp and ollama command lines; vllm/utils/torch_utils.py set_torch_threads_for_runtime (0.26 on)",
-)
-OMP_MENDS = Message(
-    "engine-omp-mends",
-    r"\bOMP_NUM_THREADS\b.{0,80}?(?<!not )\b(?:solve[sd]|fixe[sd]|resolve[sd]|disappear(?:s|ed)|helped|back to normal)\b|"
-    r"(?<!not )\b(?:solved|fixed|resolved|disappear(?:s|ed)|went away|helped)\b.{0,60}?\bOMP_NUM_THREADS\b",
-    ("OMP_NUM_THREADS",),
-    "people's own words: vllm#9113, #49013",
 )
 BAD_FLAG = Message(
     "engine-bad-flag",

@@ -144,7 +144,7 @@ DRAFT_HEAD = Message(
 )
 TOOL_PARSER = Message(
     "engine-tool-parser",
-    r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
+    r"Error (?:in extracting|trying to handle streaming) tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
     r"(?:invalid|unknown) tool call parser|Tool parser .{0,60}(?:not|could not|failed)|"
     r"could not locate tool call (?:start|end)|\"arguments\"\s*:\s*\"\{\}\"|Failed to parse tool call|"
     r"\"(?:auto\\?\"|tool_choice).{0,60}requires --enable-auto-tool-choice",

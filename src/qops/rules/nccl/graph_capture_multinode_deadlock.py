@@ -7,7 +7,7 @@ from qops.data.messages import launch
 from qops.derive import stall
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples
-from qops.evidence.message import Logs
+from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -60,10 +60,17 @@ def graph_capture_multinode_deadlock(
     version = facts.version_of(text)
     old = bool(version) and version < facts.GRAPH_NET_FIX
     about = f" with NCCL {facts.written(version)}" if old else ""
-    sign = f", and {stood[0].text}" if stood else ""
+    eager = logs.find(launch.EAGER_WORKS)
+    sign = f", and {stood[0].text}" if stood else ", which starts without graphs" if eager else ""
     yield Found(
         "engine",
         f"CUDA graph capture stands in a job of several hosts{about}{sign}",
-        (at, several[0], *(s.quote for s in stood[:1]), *((banner.quote,) if banner and old else ())),
-        Confidence.LIKELY if stood else Confidence.POSSIBLE,
+        (
+            at,
+            several[0],
+            *(s.quote for s in stood[:1]),
+            *((banner.quote,) if banner and old else ()),
+            *quotes(eager, 1),
+        ),
+        Confidence.LIKELY if stood or eager else Confidence.POSSIBLE,
     )

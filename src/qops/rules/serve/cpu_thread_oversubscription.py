@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import engine
+from qops.data.messages import threads
 from qops.evidence.kernel import System
 from qops.evidence.message import Hit, Logs, quotes
 from qops.evidence.process import Environment
@@ -28,7 +28,7 @@ def cpu_thread_oversubscription(
     """OpenMP threads outnumber the cores."""
     quota = _quota(logs)
     throttled = _throttled(logs)
-    asked = max(logs.find(engine.THREADS_ASKED), key=lambda h: int(h.groups["threads"]), default=None)
+    asked = max(logs.find(threads.THREADS_ASKED), key=lambda h: int(h.groups["threads"]), default=None)
     may = quota[0] if quota else system.cpus if system else None
     most = int(asked.groups["threads"]) if asked else 0
     if throttled and throttled[0] >= OFTEN:
@@ -42,11 +42,11 @@ def cpu_thread_oversubscription(
             confidence=Confidence.LIKELY if quota else Confidence.POSSIBLE,
         )
         return
-    if mends := logs.find(engine.OMP_MENDS):
+    if mends := logs.find(threads.OMP_MENDS):
         text = "the number of OpenMP threads was too large: it is better with another one"
         yield Found("host", text, (*quotes(mends, 1), *quotes((asked,) if asked else ())), Confidence.LIKELY)
         return
-    ranks = max((int(h.groups["ranks"]) for h in logs.find(engine.TENSOR_PARALLEL)), default=1)
+    ranks = max((int(h.groups["ranks"]) for h in logs.find(threads.TENSOR_PARALLEL)), default=1)
     omp = asked is not None and "OMP_NUM_THREADS" in asked.quote.text
     if asked and may and (most > may * TOO_MANY or (omp and most * ranks > may * 2)):
         each = f" in each of {ranks} ranks" if omp and ranks > 1 else ""
@@ -57,26 +57,26 @@ def cpu_thread_oversubscription(
             confidence=Confidence.LIKELY if throttled else Confidence.POSSIBLE,
         )
         return
-    barrier = [h for h in logs.find(engine.THREADS) if "Reducing" not in h.quote.text]
-    threads = [v for v in (environment.get("OMP_NUM_THREADS") if environment else ()) if v.value.isascii()]
-    owners = {v.owner for v in threads if v.owner.startswith("pid ")}
-    total = sum(int(v.value) for v in threads if v.value.isdigit() and v.owner in owners and len(v.value) < 6)
+    barrier = [h for h in logs.find(threads.THREADS) if "Reducing" not in h.quote.text]
+    settings = [v for v in (environment.get("OMP_NUM_THREADS") if environment else ()) if v.value.isascii()]
+    owners = {v.owner for v in settings if v.owner.startswith("pid ")}
+    total = sum(int(v.value) for v in settings if v.value.isdigit() and v.owner in owners and len(v.value) < 6)
     cores = system.cpus if system else None
     if cores and total > 2 * cores:
         yield Found(
             subject="host",
             message=f"{len(owners)} processes ask for {total} OpenMP threads on {cores} cores",
-            evidence=tuple(v.quote for v in threads[:4]),
+            evidence=tuple(v.quote for v in settings[:4]),
             confidence=Confidence.LIKELY if barrier else Confidence.POSSIBLE,
         )
-    elif cores and barrier and (most := max((int(v.value) for v in threads if _count(v.value)), default=0)) > cores:
+    elif cores and barrier and (most := max((int(v.value) for v in settings if _count(v.value)), default=0)) > cores:
         yield Found(
             subject="host",
             message=f"threads spin in an OpenMP barrier, and OMP_NUM_THREADS asks for {most} of them on {cores} cores",
-            evidence=(*quotes(barrier, 2), *(v.quote for v in threads[:1])),
+            evidence=(*quotes(barrier, 2), *(v.quote for v in settings[:1])),
             confidence=Confidence.LIKELY,
         )
-    elif barrier and not threads:
+    elif barrier and not settings:
         yield Found(
             subject="host",
             message="threads spin in an OpenMP barrier, and OMP_NUM_THREADS is not set",
@@ -88,7 +88,7 @@ def cpu_thread_oversubscription(
 def _quota(logs: Logs) -> tuple[float, Hit] | None:
     """Return the least number of CPUs that a container or a job is said to have, and where."""
     found: list[tuple[float, Hit]] = []
-    for hit in logs.find(engine.CPU_QUOTA):
+    for hit in logs.find(threads.CPU_QUOTA):
         g = hit.groups
         cpus = float(g.get("cpus") or g.get("limit") or g.get("pod") or 0)
         if "quota" in g:
@@ -104,7 +104,7 @@ def _throttled(logs: Logs) -> tuple[float, Hit] | None:
     """Return the largest share of periods in which a cgroup was held back, and where it is said."""
     shares: list[tuple[float, Hit]] = []
     periods = 0
-    for hit in logs.find(engine.CPU_THROTTLED):
+    for hit in logs.find(threads.CPU_THROTTLED):
         periods = int(hit.groups.get("periods", periods))
         held = hit.groups.get("throttled", hit.groups.get("both"))
         if periods and held is not None:
