@@ -98,6 +98,12 @@ NVFP4 = Message(
     ("nvfp4", "modelopt_fp4", "FP4"),
     "vllm model_executor/layers/quantization",
 )
+MARLIN_TILE = Message(
+    "engine-marlin-tile",
+    r"\bsize_n ?= ?(?P<size>\d{1,6}) is not divisible by tile_n_size",
+    ("divisible by tile_n_size",),
+    "vllm and sglang gptq_marlin_repack.cu",
+)
 IGNORE_LIST = Message(
     "engine-ignore-list",
     r"(?:\"?ignore\"?|exclude_modules|ignore list|ignored_layers|modules_to_not_convert)\b.{0,200}",

@@ -48,7 +48,7 @@ def graph_capture_multinode_deadlock(
 ) -> Iterator[Found | RuledOut]:
     """A collective inside multi-node CUDA graph capture deadlocks."""
     at = stall.in_capture(logs)
-    several = stall.hosts(nccl, logs)
+    several = stall.hosts(nccl, logs) or quotes(logs.find(launch.SAID_NODES), 1)
     if at is None or not several:
         return
     if stall.works(jobs, engines):

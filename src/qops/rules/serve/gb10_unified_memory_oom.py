@@ -84,9 +84,7 @@ def gb10_unified_memory_oom(
         text = "hardly any of the memory that CPU and GPU share is available, and the swap is full"
         yield Found("host", text, (*quotes(board, 1), memory.quote), Confidence.LIKELY)
     elif unified and (apart := logs.find(engine.UNBALANCED)):
-        text = (
-            "the memory that CPU and GPU share is held on one host and not on the other: page cache or a leak"
-        )
+        text = "the memory that CPU and GPU share is held on one host and not on the other: page cache or a leak"
         yield Found("host", text, (*quotes(board, 1), *quotes(apart, 1)), Confidence.POSSIBLE)
     elif unified:
         high = [h for h in logs.find(engine.MEMORY_FRACTION) if float(h.groups["value"]) > HIGH_FRACTION]

@@ -8,6 +8,7 @@ from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 _SHAPE = re.compile(r"Size\(\[(\d+(?:, ?\d+){0,4})\]\)")
+_VISION = tuple(str(4304 >> k) for k in range(4))  # width of a SigLIP tower's layers, whole and split over ranks
 _TOGETHER = 3  # lines: an assertion prints its two shapes on lines of their own
 
 
@@ -31,6 +32,7 @@ def nvfp4_ignore_list_shape_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
     if not layers and logs.find(model.WEIGHT_LOADING):
         layers = logs.find(model.DRAFT_HEAD)
     packed = _packed(shapes) if fp4 else ()
+    vision = [h for h in logs.find(model.MARLIN_TILE) if h.groups["size"] in _VISION] if fp4 else []
     if named:
         name = named[0].groups.get("name", "a scale")
         yield Found(
@@ -52,6 +54,14 @@ def nvfp4_ignore_list_shape_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
             message="one side of a tensor is twice what the run time expects: two values of NVFP4 lie in a byte, so a "
             "layer is built as NVFP4 that the checkpoint holds in 16 bits, or the other way round",
             evidence=(*quotes(packed, 2), *quotes(fp4, 1)),
+            confidence=Confidence.LIKELY,
+        )
+    elif vision:
+        yield Found(
+            subject="checkpoint",
+            message="a layer of the vision tower is read as NVFP4, and its width does not fit the kernel: the ignore "
+            "list misses the tower",
+            evidence=(*quotes(vision, 1), *quotes(fp4, 1)),
             confidence=Confidence.LIKELY,
         )
 
