@@ -40,7 +40,7 @@ def tool_call_parser_mismatch(logs: Logs) -> Iterator[Found | RuledOut]:
     if not told and not raw:
         return
     chosen = logs.find(model.TOOL_PARSER_FLAG)
-    if not told and chosen and all(_reads(h.groups["parser"], call) for h in chosen for call in raw):
+    if raw and chosen and all(_reads(h.groups["parser"], call) for h in chosen for call in raw):
         yield RuledOut(f"{chosen[0].groups['parser']} is the parser for what the model writes", quotes(chosen, 1))
         return
     yield Found(
