@@ -179,6 +179,15 @@ CAUSES: list[tuple[str, dict[str, str]]] = [
         "cuda-oom-graph-capture",
         {"e.log": BAR + "torch.OutOfMemoryError: CUDA out of memory. GPU 3 has\n", "o.txt": "--nnodes 2 --tp 16\n"},
     ),
+    ("gb10-unified-memory-oom", {"e.log": UNBALANCED, "s.txt": "NVIDIA GB10\n"}),
+    (
+        "gb10-unified-memory-oom",
+        {
+            "e.log": "torch.OutOfMemoryError: CUDA out of memory. GPU 0 has a total capacity of 119.70 GiB of which 0.90\n",
+            "o.txt": "$ free -g\n               total        used        free      shared  buff/cache   available\n"
+            "Mem:             119          30           2           0          86          88\n",
+        },
+    ),
 ]  # fmt: skip
 
 
@@ -221,6 +230,9 @@ def test_the_cause_comes_first(cause: str, files: dict[str, str]) -> None:
         {"e.log": "RuntimeError: size_n = 672 is not divisible by tile_n_size = 64\n" + FP4},
         {"e.log": "RuntimeError: size_n = 4304 is not divisible by tile_n_size = 64\n--quantization fp8\n"},
         {"e.log": BAR + "Traceback (most recent call last):\nAssertionError\n", "o.txt": "--nnodes 2 --tp 16\n"},
+        {"o.txt": "hf-xet 1.4.0 installed\n"},
+        {"o.txt": '"content": "{\\"name\\": \\"Ann\\", \\"arguments\\": \\"for and against\\"}"\n'},
+        {"e.log": "warming up the model\nINFO:  Application startup complete.\ntorch.OutOfMemoryError: CUDA out of memory. GPU\n"},
         {"e.log": BAR, "o.txt": "tried on two nodes apart\n"},
         {"o.txt": "--tool-call-parser hermes\n" + HERMES, "e.log": "Error trying to handle streaming tool call.\n"},
         {"e.log": BAR, "o.txt": "--nnodes 1 --tp 8\n"},

@@ -32,10 +32,10 @@ XET = Message(
 )
 XET_STALL = Message(
     "engine-xet-stall",
-    r"(?:xet|cache directory|download|\.safetensors|\btransfer).{0,120}(?:stops? growing|stalled?|stuck|no (?:further )?progress|"
+    r"(?:xet|cache directory|download|\.safetensors|\btransfer).{0,120}(?:stops? growing|\bstall(?:s|ed)?\b|stuck|no (?:further )?progress|"
     r"no change\b|never (?:progress|finish|complet|resum)|stand(?:s|ing)? still|0\.00B/s|\bhang(?:s|ing)?\b|\bhung\b|"
     r"\bfreezes?\b|\bfroze)|"
-    r"(?:stops? growing|stalled?|stuck at|no progress|\bhang(?:s|ing)?\b|\bhung\b|\bfreezes?\b|\bfroze\w{0,1}\b).{0,120}(?:xet|download)",
+    r"(?:stops? growing|\bstall(?:s|ed)?\b|stuck at|no progress|\bhang(?:s|ing)?\b|\bhung\b|\bfreezes?\b|\bfroze\w{0,1}\b).{0,120}(?:xet|download)",
     (
         *("stop growing", "stops growing", "stall", "stuck", "no progress", "no further progress", "no change"),
         *(
@@ -162,7 +162,7 @@ RAW_TOOL_CALL = Message(
     r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"](?:.{0,400}(?P<form><tool_call>\W{0,12}<function=|<tool_call>\W{0,12}<arg_key>|<tool_call>|"
     r"<function=|<\|tool_calls?(?:_section_begin)?|\[TOOL_CALLS\]|<\|python_(?:start|tag)\|>|<｜tool▁calls▁begin｜>|"
     r"<minimax:tool_call>|<\|channel\|>commentary to=functions|<｜DSML｜)|"
-    r"(?P<json>\s{0,4}(?P<fence>```(?:json)?(?:\W|\\n){0,6})?\{(?:\W|\\n){0,12}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}(?:\W|\\n){1,12}(?:parameters|arguments)\b))",
+    r"(?P<json>\s{0,4}(?P<fence>```(?:json)?(?:\W|\\n){0,6})?\{(?:\W|\\n){0,12}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}(?:\W|\\n){1,12}(?:parameters|arguments)[^\w{]{1,10}\{))",
     (
         *("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]", "<|python_", "tool▁calls▁begin", ":tool_call>"),
         *("commentary to=functions", "｜DSML｜"),

@@ -50,10 +50,13 @@ def _elsewhere(logs: Logs) -> tuple[Hit, Hit] | None:
 
 def out_of_memory_near(logs: Logs, doing: Sequence[Hit], other: Sequence[Hit]) -> tuple[Hit, Hit] | None:
     """Return what the engine was doing and the out-of-memory error near it, when nothing of `other` is nearer."""
+    served = logs.find(engine.READY)
     best: tuple[int, Hit, Hit] | None = None
     for error in logs.find(engine.CUDA_OOM):
         for hit in doing:
             distance = _distance(hit, error)
+            if any(_distance(hit, r) is not None and hit.quote.line < r.quote.line < error.quote.line for r in served):
+                continue  # the start was over: what ran out is memory for a request
             if distance is not None and (best is None or distance < best[0]):
                 best = (distance, hit, error)
     if best is None:
