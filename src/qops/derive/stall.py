@@ -17,6 +17,11 @@ from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.text import Quote
 from qops.evidence.torch import TorchLog
+from qops.pattern import lazy
+
+# What SGLang prints between the lines that capture began and that it ended: its sizes, and a bar without a title.
+_CAPTURING = lazy(r"Capture cuda graph bs \[|\d{1,3}%\|[^|]{0,200}\| (?P<done>\d{1,4})/(?P<total>\d{1,4}) \[")
+_BAR_LINES = 100  # a bar may be printed anew on a line of its own for each size
 
 
 class Sign(Struct, frozen=True):
@@ -131,11 +136,19 @@ def in_capture(logs: Logs | None) -> Quote | None:
     # A bar without a title follows (SGLang), and what tells of the standstill: the log goes on, and capture does not.
     waits = logs.find(engine_messages.SHM_BROADCAST, torch_messages.WATCHDOG_TIMEOUT)
     for h in begun:
-        if (h.quote.source, h.quote.line) in ends:
+        if (h.quote.source, h.quote.line) in ends or any(_still_capturing(h.quote, q) for q in logs.ends):
             return h.quote
         if any(w.quote.source == h.quote.source and w.quote.line > h.quote.line for w in waits):
             return h.quote
     return None
+
+
+def _still_capturing(begun: Quote, end: Quote) -> bool:
+    """Return whether the log's last line is one of what `begun` began, with steps left to do."""
+    if begun.source != end.source or not 0 < end.line - begun.line <= _BAR_LINES:
+        return False
+    last = list(_CAPTURING.finditer(end.text))[-1:]
+    return any(m["done"] is None or int(m["done"]) < int(m["total"]) for m in last)
 
 
 def custom_allreduce_off(logs: Logs, engines: EngineLogs | None) -> tuple[Quote, ...]:
@@ -155,7 +168,8 @@ def hosts(nccl: NcclLog | None, logs: Logs | None) -> tuple[Quote, ...]:
     spans = logs.first(launch.CUSTOM_AR_SPANS) if logs else None
     if spans:
         return (spans.quote,)
-    nodes = next((h for h in logs.find(nccl_messages.NODES) if int(h.groups["nodes"]) > 1), None) if logs else None
+    told = logs.find(nccl_messages.NODES, launch.NNODES) if logs else ()
+    nodes = next((h for h in told if int(h.groups["nodes"]) > 1), None)
     if nodes:
         return (nodes.quote,)
     names: dict[str, Quote] = {}

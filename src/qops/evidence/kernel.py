@@ -138,6 +138,7 @@ class Memory(Struct, frozen=True):
     cached: int | None
     quote: Quote
     swap_total: int | None = None
+    swap_free: int | None = None
 
 
 class CpuFrequency(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from qops.errors import ParseError
 from qops.evidence.kernel import Memory
 from qops.evidence.text import Text
@@ -9,10 +11,11 @@ from qops.pattern import lazy
 from qops.probes.base import Probe, Read
 from qops.probes.sizes import size
 
-_MEMINFO = lazy(r"\s*(MemTotal|MemFree|MemAvailable|Cached|SwapTotal):\s+([0-9]{1,18}) kB\b")
+_MEMINFO = lazy(r"\s*(MemTotal|MemFree|MemAvailable|Cached|SwapTotal|SwapFree):\s+([0-9]{1,18}) kB\b")
 # `free`: total used free shared buff/cache available; before procps 3.3.10 buffers and cached apart, no available.
 _FREE_HEADER = lazy(r"^\s*total\s+used\s+free\s+shared\s+(buff/cache\s+available|buffers\s+cached)\s*$")
 _FREE_ROW = lazy(r"^\s*Mem:((?:\s+[0-9]{1,18}(?:\.[0-9]{1,3})?[BKMGTP]?i?){6})\s*$")
+_SWAP_ROW = lazy(r"^\s*Swap:((?:\s+[0-9]{1,18}(?:\.[0-9]{1,3})?[BKMGTP]?i?){3})\s*$")
 _FREE_FLAG = lazy(r"\bfree\s+(?:-\w+\s+)*-(b|k|m|g)\b")
 _FLAG_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -51,6 +54,7 @@ def _meminfo(text: Text) -> Memory | None:
         cached=values.get("Cached"),
         quote=text.quote(first),
         swap_total=values.get("SwapTotal"),
+        swap_free=values.get("SwapFree"),
     )
 
 
@@ -65,8 +69,18 @@ def _free(text: Text) -> Memory | None:
         elif match := _FREE_ROW.match(line):
             total, _, free, _, cached, last = (size(column, unit) for column in match[1].split())
             if total is not None:
-                return Memory(total, last if modern else None, free, cached if modern else last, text.quote(index))
+                memory = Memory(total, last if modern else None, free, cached if modern else last, text.quote(index))
+                return replace(memory, **_swap(text, index, unit))
     return None
+
+
+def _swap(text: Text, row: int, unit: int) -> dict[str, int | None]:
+    """Return what the row after that of the memory says of swap; older procps prints one of buffers between them."""
+    for line in text.lines[row + 1 : row + 3]:
+        if match := _SWAP_ROW.match(line):
+            total, _, free = (size(column, unit) for column in match[1].split())
+            return {"swap_total": total, "swap_free": free}
+    return {}
 
 
 PROBE = Probe(

@@ -13,6 +13,7 @@ from qops.data.messages import (
     process,
     rdma,
     system,
+    threads,
     torch,
 )
 from qops.evidence.message import Message
@@ -24,6 +25,9 @@ def _of(module: object) -> tuple[Message, ...]:
 
 ALL: tuple[Message, ...] = tuple(
     m
-    for module in (nccl, rdma, launch, torch, cuda, backend, kernel, device, system, process, engine, model, health)
+    for module in (
+        *(nccl, rdma, launch, torch, cuda, backend, kernel, device),
+        *(system, process, engine, threads, model, health),
+    )
     for m in _of(module)
 )

@@ -4,15 +4,19 @@ from qops.evidence.message import Message
 
 KV_TOO_SMALL = Message(
     "engine-kv-too-small",
-    r"max seq len \((?P<wanted>\d+)\).{0,60}?KV cache is\s+needed|"
+    r"max seq len \((?P<wanted>\d+)\).{0,60}?(?:KV cache is\s*needed|GiB KV cac)|"
+    r"larger than the available KV [Cc]ache memory|"
     r"is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|"
     r"Not enough memory\W{1,2}Please try to increase --mem-fraction-static|"
     r"Max(?:imum)? model length is \d+.{0,80}larger than the KV cache|"
     r"(?:max_total_num_tokens|max_total_tokens)\s*[=:]?\s*\d*.{0,40}(?:too small|smaller than)|"
-    r"estimated maximum model length is (?P<fits>\d+)",
+    r"estimated maximum model length is (?P<fits>\d+)|"
+    r"failed to allocate buffer for kv cache|could not be created: (?:Initial )?KV cache|"
+    r"maxTokensInPagedKvCache must be large enough",
     (
-        "KV cache is",
+        "max seq len",
+        "larger than the available KV",
         "stored in KV cache",
         "memory for the cache blocks",
         "mem-fraction-static",
@@ -20,21 +24,26 @@ KV_TOO_SMALL = Message(
         "max_total_num_tokens",
         "max_total_tokens",
         "estimated maximum model length",
+        "buffer for kv cache",
+        "could not be created: ",
+        "maxTokensInPagedKvCache",
     ),
-    "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py",
+    "vllm/v1/core/kv_cache_utils.py check_enough_kv_cache_memory (0.15 to 0.33); sglang model_runner.py; llama.cpp "
+    "src/llama-kv-cache.cpp; tensorrt_llm/_torch/pyexecutor/py_executor_creator.py; tensorrtllm_backend#168",
 )
 CUDA_OOM = Message(
     "engine-cuda-oom",
     r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|"
-    r"Failed to CUDA calloc",
-    ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc"),
-    "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues",
+    r"Failed to CUDA calloc|cudaMalloc\w{0,10} failed: out of memory|Not enough memory to handle \d+ (?:prefill|total) tokens",
+    ("out of memory", "OutOfMemoryError", "cudaErrorMemoryAllocation", "CUDA calloc", "memory to handle "),
+    "c10/cuda/CUDACachingAllocator.cpp (2.11, run); vllm-project/vllm issues; text-generation-inference#710, #1164",
 )
 WARMUP = Message(
     "engine-warmup",
     r"(?:CUDA out of memory|out of memory) occurred when warming up (?:the )?sampler|when warming up sampler with|"
     r"profile_run|_dummy_run|_dummy_sampler_run|determine_(?:num_)?available_(?:blocks|memory)|kernel_warmup|"
-    r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model",
+    r"warm(?:ing)?[ _]up (?:the )?(?:model|sampler|kernels?)|init engine \(profile|compile_or_warm_up_model|"
+    r"Not enough memory to handle \d+ (?:prefill|total) tokens|sequence length used for profiling|Starting profile run",
     (
         "warming up",
         "warm up",
@@ -47,20 +56,25 @@ WARMUP = Message(
         "kernel_warmup",
         "warmup",
         "init engine (profile",
+        "memory to handle ",
+        "length used for profiling",
+        "Starting profile run",
     ),
-    "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33)",
+    "vllm/v1/worker/gpu_model_runner.py, gpu_worker.py (0.17 to 0.33); text-generation-inference, which asks for as many "
+    "tokens as it may get while it warms up",
 )
 CAPTURE = Message(
     "engine-graph-capture",
     r"Captur(?:e|ing) (?:the model for )?CUDA ?graphs?|Capture cuda graph begin|Capturing batches|capture_model\b|"
     r"cuda_graph_runner|graph_capture|Capture cuda graph failed|cudagraph_capture|Graph capturing (?:could not|finished)|"
-    r"/cuda/graphs\.py\", line|cuda_graph\.capture_(?:begin|end)",
+    r"/cuda/graphs\.py\", line|cuda_graph\.capture_(?:begin|end)|Capturing num tokens",
     (
         "CUDA graph",
         "CUDAgraph",
         "/cuda/graphs.py",
         "cuda_graph.capture",
         "Capturing batches",
+        "Capturing num tokens",
         "capture_model",
         "cuda_graph_runner",
         "graph_capture",
@@ -99,6 +113,12 @@ MEM_GET_INFO = Message(
     ("cudaMemGetInfo", "mem_get_info"),
     "torch/cuda/memory.py; vllm-project/vllm#48140",
 )
+UNBALANCED = Message(
+    "engine-memory-unbalanced",
+    r"The memory capacity is unbalanced",
+    ("memory capacity is unbalanced",),
+    "sglang/srt/model_executor/model_runner.py (0.1 to 0.5)",
+)
 NVRM_NO_MEMORY = Message(
     "engine-nvrm-no-memory",
     r"NV_ERR_NO_MEMORY|NVRM:.*Out of memory",
@@ -113,9 +133,9 @@ NVIDIA_SYSMEM = Message(
 )
 UNIFIED_BOARD = Message(
     "engine-unified-board",
-    r"\bGB10\b|DGX Spark|\bsm_121a?\b|HYPERVISOR.*GB10",
-    ("GB10", "DGX Spark", "sm_121"),
-    "nvidia-smi on GB10 prints the name",
+    r"\bGB10\b|DGX Spark|\bsm_121a?\b|HYPERVISOR.*GB10|GPU \d+ has a total capacity of 1(?:1[5-9]|2[0-6])\.\d+ GiB",
+    ("GB10", "DGX Spark", "sm_121", "total capacity of 1"),
+    "nvidia-smi on GB10 prints the name; PyTorch's allocator prints 119 to 122 GiB, which no other board has",
 )
 MEMORY_FRACTION = Message(
     "engine-memory-fraction",
@@ -196,22 +216,36 @@ PORT_IN_USE = Message(
     r"(?:Errno 98\]|error while attempting to bind|\bbind(?:\(\)|:)|Bind for|failed to bind\b|listen tcp\S*|EADDRINUSE|"
     r"port \d+).{0,120}"
     r"(?:address already in use|port is already allocated|already in use)|"
-    r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available",
-    ("already in use", "already allocated", "Errno 98", "Ports are not available", "Port is not available"),
-    "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32)",
+    r"OSError: \[Errno 98\]|ZMQError: Address already in use|Ports? are not available|\bEADDRINUSE\b",
+    (
+        "already in use",
+        "already allocated",
+        "Errno 98",
+        "Ports are not available",
+        "Port is not available",
+        "EADDRINUSE",
+    ),
+    "CPython errno 98; uvicorn server.py; dockerd portallocator (run on vLLM 0.32); torch TCPStore; libuv",
 )
-THREADS = Message(
-    "engine-thread-oversubscription",
-    r"Reducing Torch parallelism from (?P<from>\d+) threads? to (?P<to>\d+) to avoid unnecessary CPU contention|"
-    r"OpenMP threads? .{0,40}(?:oversubscri|exceed|outnumber)|omp_barrier|kmp_flag|__kmp_wait|gomp_team_barrier_wait",
-    ("Reducing Torch parallelism", "OpenMP thread", "omp_barrier", "kmp_flag", "__kmp_wait", "gomp_team_barrier_wait"),
-    "vllm/executor/multiproc_worker_utils.py; LLVM openmp kmp_wait_release.h; libgomp team.c",
+PREEMPTED = Message(
+    "engine-preempted",
+    r"is preempted by PreemptionMode\.(?:RECOMPUTE|SWAP)|KV cache pool is full\. Retract requests",
+    ("preempted by PreemptionMode", "Retract requests"),
+    "vllm/core/scheduler.py (0.4 to 0.10); sglang/srt/managers/scheduler.py",
+)
+TOKENS_COME = Message(
+    "engine-tokens-come",
+    r"Avg generation throughput: (?!0\.0 )\d|gen throughput \(token/s\): (?!0\.0{1,2}\b)\d",
+    ("Avg generation throughput", "gen throughput"),
+    "vllm metrics/loggers.py (0.4 to 0.33); sglang scheduler_metrics_mixin.py",
 )
 BAD_FLAG = Message(
     "engine-bad-flag",
-    r"(?:vllm|sglang|launch_server\.py|api_server\.py)\b.{0,40}: error: (?P<what>.+)",
-    (": error:",),
-    "argparse, exit status 2 (run on vLLM 0.32 and SGLang 0.5.23)",
+    r"(?:(?:vllm|sglang|launch_server\.py|api_server\.py|lmdeploy)\b.{0,40}: error: |"
+    r"ValueError: (?=With `vllm serve`, you should provide the model as a positional))(?P<what>.+)",
+    (": error:", "ValueError: With `vllm serve`"),
+    "argparse, exit status 2 (run on vLLM 0.32 and SGLang 0.5.23); vllm/utils.py FlexibleArgumentParser (0.8), which only "
+    "warns of it since 0.10",
 )
 CONTEXT_TOO_LONG = Message(
     "engine-context-too-long",

@@ -99,6 +99,25 @@ CAPTURE_END = Message(
     ("graph end", "Graph capturing finished"),
     "sglang cuda_graph_runner.py, vllm gpu_model_runner.py",
 )
+NNODES = Message(
+    "job-nnodes",
+    r"(?:--nnodes|\bnnodes)[ =](?P<nodes>\d{1,4})\b(?!:)",
+    ("nnodes",),
+    "arguments of sglang.launch_server, vllm serve and torchrun, as typed and as printed",
+)
+SAID_NODES = Message(
+    "said-several-nodes",
+    r"\b(?:two|three|four|[2-9]|1[0-9]|32)[ -](?!NUMA)(?:[A-Z]\w{0,8} )?(?:server )?nodes?\b|\bmulti(?:ple)?[ -]?nodes?\b",
+    ("node",),
+    "people's own words: sglang#3547, vllm#17167",
+)
+EAGER_WORKS = Message(
+    "graph-capture-off-works",
+    r"(?:--disable-cuda-graph|enforce[-_]eager)\b.{0,60}?(?<!not )\b(?:works|starts? normally|starts fine|"
+    r"problem (?:doesn't|does not) occur|can start normally|no hang|avoids|fixe[sd])\b",
+    ("disable-cuda-graph", "enforce-eager", "enforce_eager"),
+    "people's own words: sglang#3547, vllm#17167",
+)
 VGPU_BANNER = Message(
     "vgpu-preload-banner",
     r"\[?(?:HAMI-core|4pdvGPU|HAMi-core)\s+(?:Msg|Warn|Debug|Error)|\blibvgpu\.(?:so|c)\b",

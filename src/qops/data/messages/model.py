@@ -8,7 +8,8 @@ GATED = Message(
     r"Access to model \S+ is restricted|You are trying to access a gated repo|"
     r"(?:401|403) Client Error.{0,80}(?:huggingface|/resolve/|/api/models/)|Invalid user token|Invalid credentials in Authorization|"
     r"(?:401 Unauthorized|403 Forbidden)' for url '[^']{0,60}(?:huggingface|hf\.co)|"
-    r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at",
+    r"(?:401|403) (?:Unauthorized|Forbidden)\b.{0,80}\bgated\b|Token is required|LocalTokenNotFoundError|make sure to request access at|"
+    r"(?P<unknown>RepositoryNotFoundError: 401 Client Error)",
     (
         "gated",
         "is restricted",
@@ -25,16 +26,40 @@ GATED = Message(
 )
 XET = Message(
     "engine-xet",
-    r"\bhf[_-]xet\b|xet_get|cas-(?:server|bridge)\.xethub|xethub\.hf\.co",
+    r"\bhf[_-]xet\b|\bHF_XET_[A-Z]|xet_get|cas-(?:server|bridge)\.xethub|xethub\.hf\.co",
     ("hf_xet", "hf-xet", "xet_get", "xethub"),
-    "huggingface_hub/file_download.py xet_get",
+    "huggingface_hub/file_download.py xet_get; xet-core's settings",
 )
 XET_STALL = Message(
     "engine-xet-stall",
-    r"(?:\bxet\b|hf_xet|cache directory|download|\.safetensors).{0,120}(?:stops? growing|\bstall(?:s|ed)?\b|\bstuck\b|no progress|stand(?:s|ing)? still|\b0\.00B/s)|"
-    r"(?:stops? growing|\bstall(?:s|ed)?\b|\bstuck at|no progress).{0,120}(?:\bxet\b|hf_xet|download)",
-    ("stop growing", "stops growing", "stall", "stuck", "no progress", "stands still", "standing still", "0.00B/s"),
+    r"(?:xet|cache directory|download|\.safetensors|\btransfer).{0,120}(?:stops? growing|\bstall(?:s|ed)?\b|\bstuck\b|no (?:further )?progress|"
+    r"no change\b|never (?:progress|finish|complet|resum)|stand(?:s|ing)? still|0\.00B/s|\bhang(?:s|ing)?\b|\bhung\b|"
+    r"\bfreezes?\b|\bfroze)|"
+    r"(?:stops? growing|\bstall(?:s|ed)?\b|stuck at|no progress|\bhang(?:s|ing)?\b|\bhung\b|\bfreezes?\b|\bfroze\w{0,1}\b).{0,120}(?:xet|download)",
+    (
+        *("stop growing", "stops growing", "stall", "stuck", "no progress", "no further progress", "no change"),
+        *(
+            "never progress",
+            "never finish",
+            "never complet",
+            "never resum",
+            "stands still",
+            "standing still",
+            "0.00B/s",
+        ),
+        *("stand still", " hang", "hung", "freeze", "froze"),
+    ),
     "xet-core and huggingface_hub issues; hf_xet 1.5.1",
+)
+XET_WITHOUT = Message(
+    "engine-xet-without",
+    r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet.{0,80}?"
+    r"(?<!not )(?:\bworks\b|\bworked\b|complete[sd]?\b|succeed|finishe[sd]|(?:is|was|are|loads?|downloads?) fine|fixe[sd]\b|"
+    r"solve[sd]\b|resolve[sd]\b|helped\b)|"
+    r"(?<!not )(?:\bworks\b|\bworked\b|completes\b|succeeds\b|finishes\b|is fine\b).{0,60}?"
+    r"(?:disabl\w{0,4}|uninstall\w{0,4}|without|remov\w{0,4}|HF_HUB_)\W{0,3}(?:the )?(?:DISABLE_|hf[-_ ]?)?xet",
+    ("xet",),
+    "people's own words: xet-core#850, #869, #883; hf_transfer#30",
 )
 DOWNLOAD_STILL = Message(
     "engine-download-still",
@@ -73,6 +98,12 @@ NVFP4 = Message(
     ("nvfp4", "modelopt_fp4", "FP4"),
     "vllm model_executor/layers/quantization",
 )
+MARLIN_TILE = Message(
+    "engine-marlin-tile",
+    r"\bsize_n ?= ?(?P<size>\d{1,6}) is not divisible by tile_n_size",
+    ("divisible by tile_n_size",),
+    "vllm and sglang gptq_marlin_repack.cu",
+)
 IGNORE_LIST = Message(
     "engine-ignore-list",
     r"(?:\"?ignore\"?|exclude_modules|ignore list|ignored_layers|modules_to_not_convert)\b.{0,200}",
@@ -81,9 +112,9 @@ IGNORE_LIST = Message(
 )
 GDN_LAYERS = Message(
     "engine-gdn-layers",
-    r"linear_attn|in_proj_(?:qkvz|qkv|ba|z|b|a)\b|attn_output_gate|mtp\.fc|q_proj.{0,40}gate",
-    ("linear_attn", "in_proj_", "attn_output_gate", "mtp.fc"),
-    "vllm model_executor/models/qwen3_next.py",
+    r"linear_attn|in_proj_(?:qkvz|qkv|ba|z|b|a)\b|attn_output_gate|mtp\.fc|q_proj.{0,40}gate|\bfused_qkv\w{0,40}_proj",
+    ("linear_attn", "in_proj_", "attn_output_gate", "mtp.fc", "fused_qkv"),
+    "vllm model_executor/models/qwen3_next.py; sglang models/deepseek_v2.py",
 )
 GARBAGE = Message(
     "engine-garbage-output",
@@ -120,7 +151,7 @@ DRAFT_HEAD = Message(
 )
 TOOL_PARSER = Message(
     "engine-tool-parser",
-    r"Error in extracting tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
+    r"Error (?:in extracting|trying to handle streaming) tool call(?:s)?(?: from response)?|tool[-_ ]?call[-_ ]?parser\W+(?P<parser>[\w.-]+).{0,80}(?:invalid|not found|does not|unknown|mismatch)|"
     r"(?:invalid|unknown) tool call parser|Tool parser .{0,60}(?:not|could not|failed)|"
     r"could not locate tool call (?:start|end)|Failed to parse tool call|"
     r"\"(?:auto\\?\"|tool_choice).{0,60}requires --enable-auto-tool-choice",
@@ -141,9 +172,22 @@ REQUIRED_ARGUMENTS = Message(
 )
 RAW_TOOL_CALL = Message(
     "engine-raw-tool-call",
-    r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"].{0,400}(?:<tool_call>|<function=|<\|tool_call|\[TOOL_CALLS\])",
-    ("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]"),
+    r"\bcontent\\?['\"]?\s*[:=]\s*\\?['\"](?:.{0,400}(?P<form><tool_call>\W{0,12}<function=|<tool_call>\W{0,12}<arg_key>|<tool_call>|"
+    r"<function=|<\|tool_calls?(?:_section_begin)?|\[TOOL_CALLS\]|<\|python_(?:start|tag)\|>|<｜tool▁calls▁begin｜>|"
+    r"<minimax:tool_call>|<\|channel\|>commentary to=functions|<｜DSML｜)|"
+    r"(?P<json>\s{0,4}(?P<fence>```(?:json)?(?:\W|\\n){0,6})?\{(?:\W|\\n){0,12}(?:type\W{1,10}function\W{1,10})?name\W{1,10}[\w.-]{1,80}(?:\W|\\n){1,12}(?:parameters|arguments)[^\w{]{1,10}\{))",
+    (
+        *("<tool_call>", "<function=", "<|tool_call", "[TOOL_CALLS]", "<|python_", "tool▁calls▁begin", ":tool_call>"),
+        *("commentary to=functions", "｜DSML｜"),
+        *("parameters", "arguments"),
+    ),
     "OpenAI chat completion bodies in which the call stayed text",
+)
+TOOL_PARSER_FLAG = Message(
+    "engine-tool-parser-flag",
+    r"tool[-_]call[-_]parser['\"]?[\s=:,]{1,6}['\"]?(?!to\b|and\b|is\b|for\b|with\b|None\b)(?P<parser>[a-z][\w.-]{1,30})",
+    ("tool-call-parser", "tool_call_parser"),
+    "vllm and sglang arguments, as typed and as printed",
 )
 NO_MODEL = Message(
     "engine-no-model",
@@ -151,7 +195,8 @@ NO_MODEL = Message(
     r"LocalEntryNotFoundError|Cannot find an appropriate cached snapshot folder|RepositoryNotFoundError|"
     r"Error while deserializing header|Unrecognized model in|Can't load (?:the )?(?:configuration|config|model|tokenizer) (?:of|for) '|"
     r"does not appear to have (?:a file|files) named \W{0,3}(?:config\.json|params\.json|model|pytorch_model)|"
-    r"no file named .{0,160}found in directory|is not a local folder and is not a valid model identifier",
+    r"no file named .{0,160}found in directory|is not a local folder and is not a valid model identifier|"
+    r"Weight files referenced in index but missing",
     (
         "Invalid repository ID",
         "Repo id must be",
@@ -165,6 +210,7 @@ NO_MODEL = Message(
         "found in directory",
         "not a valid model identifier",
         "Unrecognized model in",
+        "referenced in index but missing",
     ),
     "transformers 4.2x to 5 utils/hub.py and modeling_utils.py, safetensors bindings/python/src/lib.rs, and as vLLM 0.32 "
     "and SGLang 0.5.23 print them (run)",
@@ -176,7 +222,14 @@ HUB_UNREACHABLE = Message(
     r"Temporary failure in name resolution|Failed to resolve|NameResolutionError|Network is unreachable|Connection refused|"
     r"No route to host|ConnectTimeout|connect timeout|(?<!Read )(?<!read )timed out)|"
     r"trying to locate the file on the Hub and we cannot find the requested files|"
-    r"Connection error, and we cannot find the requested files",
-    ("We couldn't connect to '", "huggingface.co", "hf.co", "hf-mirror.com", "modelscope.", "requested files"),
-    "transformers utils/hub.py; huggingface_hub file_download.py; requests and httpx around urllib3",
+    r"Connection error, and we cannot find the requested files|"
+    r"\b50[0234] (?:Server Error|Internal Server Error|Bad Gateway|Service \w{1,20}|Gateway Time-?out)\b.{0,120}"
+    r"(?:huggingface\.co|hf\.co|hf-mirror\.com|modelscope\.\w{2,3})\b|"
+    r"(?P<offline>Cannot reach \S{0,300}(?<!whoami-v2): offline mode is enabled)",
+    (
+        *("We couldn't connect to '", "huggingface.co", "hf.co", "hf-mirror.com", "modelscope.", "requested files"),
+        "offline mode is enabled",
+    ),
+    "transformers utils/hub.py; huggingface_hub file_download.py, utils/_http.py OfflineAdapter; requests and httpx "
+    "around urllib3",
 )

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from qops.data import nccl as facts
-from qops.data.messages import launch
+from qops.data.messages import cuda, engine, launch, system
 from qops.derive import stall
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples
-from qops.evidence.message import Logs
+from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -48,22 +48,34 @@ def graph_capture_multinode_deadlock(
 ) -> Iterator[Found | RuledOut]:
     """A collective inside multi-node CUDA graph capture deadlocks."""
     at = stall.in_capture(logs)
-    several = stall.hosts(nccl, logs)
+    eager = logs.find(launch.EAGER_WORKS)
+    # "Two nodes" in someone's words may be two that failed apart: only with what they found of graphs is it this job's.
+    several = stall.hosts(nccl, logs) or (quotes(logs.find(launch.SAID_NODES), 1) if eager else ())
     if at is None or not several:
         return
     if stall.works(jobs, engines):
         yield RuledOut("the engine came to serve", (at,))
         return
     stood = [s for s in stall.signs(logs, nccl, gpus, samples, torch, engines) if s.kind != "silence"]
+    failed = logs.find(engine.CUDA_OOM) or (() if stood else logs.find(cuda.CUDA_ERROR, system.PROGRAM_FAILED))
+    if ended := [h for h in failed if h.quote.source == at.source and h.quote.line >= at.line]:
+        yield RuledOut("capture did not stand: it ended with an error", quotes(ended, 1))
+        return
     banner = logs.first(launch.PYNCCL_BANNER)
     text = banner.groups["version"] if banner else next(iter(nccl.versions if nccl else ()), "")
     version = facts.version_of(text)
     old = bool(version) and version < facts.GRAPH_NET_FIX
     about = f" with NCCL {facts.written(version)}" if old else ""
-    sign = f", and {stood[0].text}" if stood else ""
+    sign = f", and {stood[0].text}" if stood else ", which starts without graphs" if eager else ""
     yield Found(
         "engine",
         f"CUDA graph capture stands in a job of several hosts{about}{sign}",
-        (at, several[0], *(s.quote for s in stood[:1]), *((banner.quote,) if banner and old else ())),
-        Confidence.LIKELY if stood else Confidence.POSSIBLE,
+        (
+            at,
+            several[0],
+            *(s.quote for s in stood[:1]),
+            *((banner.quote,) if banner and old else ()),
+            *quotes(eager, 1),
+        ),
+        Confidence.LIKELY if stood or eager else Confidence.POSSIBLE,
     )

@@ -44,4 +44,5 @@ NAMES = (
     "gpu_memory_held_by_orphan",
     "model_hub_unreachable",
     "engine_initialised",
+    "benign_preemption",
 )

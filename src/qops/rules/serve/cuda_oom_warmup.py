@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from qops.data.messages import engine
 from qops.evidence.message import Logs
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
-from qops.rules.serve.cuda_oom_graph_capture import out_of_memory_near
+from qops.rules.serve.cuda_oom_graph_capture import out_of_memory_near, warmed
 
 
 @rule(
@@ -19,7 +19,7 @@ from qops.rules.serve.cuda_oom_graph_capture import out_of_memory_near
 )
 def cuda_oom_warmup(logs: Logs) -> Iterator[Found | RuledOut]:
     """The engine runs out of memory while it warms up."""
-    near = out_of_memory_near(logs, logs.find(engine.WARMUP), logs.find(engine.CAPTURE))
+    near = out_of_memory_near(logs, warmed(logs), logs.find(engine.CAPTURE))
     if near:
         evidence = tuple(h.quote for h in near)
         yield Found("engine", "memory ran out during warm-up", evidence, Confidence.LIKELY)

@@ -80,11 +80,20 @@ def gb10_unified_memory_oom(
     elif unified and logs.find(engine.CUDA_OOM) and (asked := logs.find(engine.MEM_GET_INFO)):
         text = "CUDA had no memory left to answer how much is free: the memory that CPU and GPU share is full"
         yield Found("host", text, (*quotes(asked, 1), *quotes(logs.find(engine.CUDA_OOM), 1)), Confidence.LIKELY)
+    elif unified and memory and _swapped_out(memory):
+        text = "hardly any of the memory that CPU and GPU share is available, and the swap is full"
+        yield Found("host", text, (*quotes(board, 1), memory.quote), Confidence.LIKELY)
+    elif unified and (apart := logs.find(engine.UNBALANCED)):
+        text = "the memory that CPU and GPU share is held on one host and not on the other: page cache or a leak"
+        yield Found("host", text, (*quotes(board, 1), *quotes(apart, 1)), Confidence.POSSIBLE)
     elif unified:
         high = [h for h in logs.find(engine.MEMORY_FRACTION) if float(h.groups["value"]) > HIGH_FRACTION]
         if high and logs.find(engine.CUDA_OOM, engine.ENGINE_CORE_FAILED):
             text = f"the engine may take {high[0].groups['value']} of memory that the operating system lives in too"
             yield Found("engine", text, quotes(high), Confidence.POSSIBLE)
+        elif out := logs.find(engine.CUDA_OOM):
+            text = "CUDA got no memory on a machine whose GPU shares it with everything else that runs"
+            yield Found("host", text, (*quotes(board, 1), *quotes(out, 2)), Confidence.POSSIBLE)
 
 
 def _gib(figure: str) -> float:
@@ -96,6 +105,12 @@ def _gib(figure: str) -> float:
 
 def _full(memory: Memory) -> bool:
     return memory.free is not None and memory.free < memory.total // 20
+
+
+def _swapped_out(memory: Memory) -> bool:
+    if memory.available is None or not memory.swap_total or memory.swap_free is None:
+        return False
+    return memory.available < memory.total // 20 and memory.swap_free < memory.swap_total // 20
 
 
 def _cache_fills(memory: Memory | None) -> bool:

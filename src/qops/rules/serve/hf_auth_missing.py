@@ -25,7 +25,13 @@ _MODEL = re.compile(r"(?:[Rr]epo model |[Aa]ccess to model |/api/models/|hugging
 def hf_auth_missing(logs: Logs) -> Iterator[Found | RuledOut]:
     """There is no token, or no access, for a gated model."""
     hits = logs.find(model.GATED)
-    if hits:
-        name = next((m.group(1) for h in hits if (m := _MODEL.search(h.quote.text))), "")
-        text = f"the hub refuses {name}" if name else "the hub refuses the model"
-        yield Found("engine", f"{text}: no token, or no access with it", quotes(hits), Confidence.CERTAIN)
+    if not hits:
+        return
+    if all("unknown" in h.groups for h in hits):
+        # To who brings no token the hub answers 401 for a repository that it does not have, too; else 404.
+        text = "the hub got no token that it knows, and shows no such repository without one"
+        yield Found("engine", text, quotes(hits), Confidence.LIKELY)
+        return
+    name = next((m.group(1) for h in hits if (m := _MODEL.search(h.quote.text))), "")
+    text = f"the hub refuses {name}" if name else "the hub refuses the model"
+    yield Found("engine", f"{text}: no token, or no access with it", quotes(hits), Confidence.CERTAIN)

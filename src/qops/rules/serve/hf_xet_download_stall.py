@@ -24,13 +24,14 @@ LONG = 600  # seconds without a single byte: a slow hub answers sooner
 def hf_xet_download_stall(logs: Logs) -> Iterator[Found | RuledOut]:
     """The download of the weights stands still."""
     still = tuple(h for h in logs.find(model.DOWNLOAD_STILL) if _seconds(h.groups["elapsed"]) >= LONG)
-    xet, stall = logs.find(model.XET), (*logs.find(model.XET_STALL), *still)
+    without = logs.find(model.XET_WITHOUT)  # who saw it work without hf_xet need not say that it is installed
+    xet, stall = (*logs.find(model.XET), *without), (*logs.find(model.XET_STALL), *still, *without)
     versions = [tuple(map(int, m.groups())) for h in xet if (m := _VERSION.search(h.quote.text))]
     if xet and versions and min(versions) >= MENDED:
         yield RuledOut("hf_xet is a version without the stall", quotes(xet, 1))
         return
     if xet and stall:
-        old = bool(versions)
+        old = bool(versions) or bool(without)
         yield Found(
             subject="engine",
             message="a download through hf_xet makes no progress",

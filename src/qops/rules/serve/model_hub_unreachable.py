@@ -34,9 +34,7 @@ def model_hub_unreachable(logs: Logs) -> Iterator[Found | RuledOut]:
     if refused:
         yield RuledOut("the hub answered, and refused", quotes(refused, 1))
         return
-    yield Found(
-        "engine",
-        "the hub that the model is to come from could not be reached, and it is not in the cache",
-        quotes(hits, 3),
-        Confidence.LIKELY,
-    )
+    offline = any("offline" in h.groups for h in hits)
+    why = "may not be asked (HF_HUB_OFFLINE)" if offline else "could not be reached"
+    text = f"the hub that the model is to come from {why}, and it is not in the cache"
+    yield Found("engine", text, quotes(hits, 3), Confidence.LIKELY)
