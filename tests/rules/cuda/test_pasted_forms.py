@@ -147,3 +147,78 @@ def test_more_forms(text: str, cause: str) -> None:
 def test_an_image_that_runs_without_a_gpu_on_purpose_is_no_fault() -> None:
     banner = "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"
     assert causes({"job.log": banner}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Quadro RTX 6000 "
+            "GPU has compute capability 7.5. You can use float16 instead.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("RuntimeError: GPUs with compute capability below 7.0 are not supported.\n", "backend-unsupported-on-arch"),
+        (
+            "RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min capability: 80. ', "
+            "'Current capability: 75.')\n",
+            "backend-unsupported-on-arch",
+        ),
+        (
+            "AssertionError: Only {'triton', 'fa4'} backends are supported on Blackwell GPUs for hybrid models. Got flashinfer.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("RuntimeError: prefill of this layer requires the FlashInfer Blackwell path\n", "backend-unsupported-on-arch"),
+        ("Error: unsupported CUDA version: driver 9.0 < image 10.1\n", "driver-too-old-for-image"),
+        (
+            "    Found GPU0 Tesla P40 which is of cuda capability 6.1.\n    Minimum and Maximum cuda capability supported by "
+            "this version of PyTorch is\n    (7.0) - (12.0)\n",
+            "no-kernel-image-for-arch",
+        ),
+        (
+            "    PyTorch no longer supports this GPU because it is too old.\n    The minimum cuda capability supported by "
+            "this library is 3.7.\n",
+            "no-kernel-image-for-arch",
+        ),
+    ],
+)
+def test_what_an_architecture_lacks(text: str, cause: str) -> None:
+    assert causes({"job.log": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # 12.1 runs the code of 12.0, and torch warns all the same.
+        "Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.\nMinimum and Maximum cuda capability supported by this "
+        "version of PyTorch is\n(8.0) - (12.0)\n",
+        "MXFP4 quantization is only supported on GPUs with compute capability >= 7.5. We will default to dequantizing.\n",
+        "the triton backend is supported on Blackwell GPUs\n",
+    ],
+)
+def test_look_alikes_of_what_an_architecture_lacks(text: str) -> None:
+    assert causes({"job.log": text}) == []
+
+
+def test_the_torch_range_beside_an_engine_that_serves() -> None:
+    text = (
+        "Found GPU1 Quadro P600 which is of cuda capability 6.1.\n(7.0) - (12.0)\n"
+        "INFO:     Application startup complete.\n"
+    )
+    assert causes({"job.log": text}) == []
+
+
+def test_a_page_fault_after_an_error_of_the_link_is_no_bug_of_a_kernel() -> None:
+    text = (
+        "pcieport 0000:00:03.1: AER: Uncorrectable (Non-Fatal) error received from 0000:2a:00.0\n"
+        "nvidia 0000:2a:00.0: AER: can't recover (no error_detected callback)\n"
+        "NVRM: Xid (PCI:0000:2a:00): 31, pid=812, name=srv, MMU Fault: ENGINE GR_HOST0. Fault is of type FAULT_PDE\n"
+    )
+    assert "kernel-bug-illegal-access" not in causes({"dmesg.txt": text})
+
+
+def test_802_beside_cards_is_not_the_fabric_managers() -> None:
+    files = {
+        "e.log": "RuntimeError: CUDA error: system not yet initialized\n",
+        "nvidia_smi.txt": "GPU 0: NVIDIA H100 NVL (UUID: GPU-1c0f2a3b-0000-1111-2222-333344445555)\n",
+    }
+    assert "fabric-manager-not-running" not in causes(files)

@@ -127,3 +127,59 @@ def test_lockdown_that_names_no_module_beside_modprobe_that_does() -> None:
     }
     assert causes(files)[:1] == ["secure-boot-module-rejected"]
     assert causes({"m.txt": files["m.txt"]}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "kernel: NVRM: GPU1 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 41000 heartbeat 0 timeout 5200\n",
+            "gsp-rpc-timeout",
+        ),
+        ("NVRM: GPU1 _kgspRpcRecvPoll: LibOS heartbeat timed out\n", "gsp-rpc-timeout"),
+        (
+            "docker: Error response from daemon: failed to discover GPU vendor from CDI: no known GPU vendor found\n",
+            "container-toolkit-missing",
+        ),
+        (
+            "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most frequently when\n"
+            "-> Kernel module load error: Key was rejected by service\n",
+            "secure-boot-module-rejected",
+        ),
+        (
+            "Detected a WARNING in health system Thermal: 'Detected clocks event due to thermal violation in GPU 5.\n",
+            "thermal-throttle",
+        ),
+        ("Detected clock throttling due to thermal violation in GPU 1.\n", "thermal-throttle"),
+        ("There were thermal violations totaling 12.4 seconds for GPU 3\n", "thermal-throttle"),
+        ("GPU 2 has uncorrectable memory errors and row remappings are pending\n", "gpu-memory-ecc-hardware"),
+        ("GPU 2 had uncorrectable memory errors and 3 rows were remapped\n", "gpu-memory-ecc-hardware"),
+        ("Detected 2 volatile double-bit ECC error(s) in GPU 6.\n", "gpu-memory-ecc-hardware"),
+        ("GPU 7 had uncorrectable memory errors and row remapping failed.\n", "gpu-memory-ecc-hardware"),
+        (
+            "GPU 4 is running at PCI link width 8X, which is below the minimum allowed link generation of 16 "
+            "(parameter 'min_pci_width')\n",
+            "pcie-link-degraded",
+        ),
+    ],
+)
+def test_words_of_the_driver_and_of_dcgm(text: str, cause: str) -> None:
+    assert causes({"paste.txt": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Detected clocks event due to power violation in GPU 5.\n",
+        "There were thermal violations totaling 0.0 seconds for GPU 3\n",
+        "Detected 0 volatile double-bit ECC error(s) in GPU 6.\n",
+        "Leader 7 heartbeat timed out, attempting takeover\n",
+    ],
+)
+def test_look_alikes_of_the_driver_and_of_dcgm(text: str) -> None:
+    assert causes({"paste.txt": text}) == []
+
+
+def test_a_module_that_the_installer_cannot_load_is_a_symptom() -> None:
+    text = "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most frequently when\n"
+    assert diagnose({"paste.txt": text}).verdict is Verdict.UNDETERMINED

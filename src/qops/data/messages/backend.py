@@ -10,13 +10,15 @@ ARCH_UNSUPPORTED = Message(
     r"|FlashAttention(?:-?\d)? only supports \w+ GPUs?|(?:FA ?3|FA ?4|FlashMLA|FlashAttention v?[34]|Flash ?Infer)\b"
     r".{0,60}(?:only supported|not supported|unsupported|requires)\W.{0,60}(?:Hopper|Blackwell|Ampere|SM|capability"
     r"|GPU|arch)"
-    r"|(?:only supported|only supports|only works) on (?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
+    r"|(?:only supported|only supports|only works) on (?:GPUs? with )?(?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
     r"|Error: (?:Unsupported architecture\b|Only supports? sm_?\d+)|requires (?:SM|sm_) ?[<>=]+ ?\d+"
     r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
     r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
     r"|(?:Feature|Instruction) '[^']{1,80}' (?:is )?not supported on \.target 'sm_\w+'"
     r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
-    r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for the current GPU\. Minimum capability: \d+"
+    r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for [ ',\"]{0,8}the current GPU\. Min(?:imum)? capability: \d+"
+    r"|capability below [\d.]+ (?:is|are) not supported|\bOnly \S.{1,80} backends? (?:is|are) supported on (?:Hopper|Blackwell|Ampere|SM|sm_)"
+    r"|requires (?:an? |the )?(?:\w+ )?(?:Hopper|Blackwell|Ampere|Ada)\b"
     r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
     r"|No supported CUDA architectures found for major versions \[(?:9|10|9, 10)\]"
     r"|No (?:valid|suitable) attention backend found|Failed to initialize (?:the )?cutlass TMA",
@@ -49,7 +51,12 @@ ARCH_UNSUPPORTED = Message(
         "FlashInfer",
         "Flash Infer",
         "compute capability not supported",
+        "Min capability",
         "Minimum capability",
+        "capability below",
+        "backends are supported on",
+        "backend is supported on",
+        *(f"requires {of}" for of in ("a ", "an ", "the ", "Hopper", "Blackwell", "Ampere", "Ada")),
         "Arch conditional MMA",
         "no kernel",
         "attention backend found",

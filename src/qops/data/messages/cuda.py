@@ -53,8 +53,15 @@ DRIVER_TOO_OLD = _error(
     "cuda-driver-too-old",
     35,
     r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?"
-    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver|old CUDA driver detected",
-    ("driver on your system is too old", "driver version is insufficient", "InsufficientDriver", "old CUDA driver"),
+    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver|old CUDA driver detected"
+    r"|unsupported CUDA version: driver [\d.]+ < image [\d.]+",
+    (
+        "driver on your system is too old",
+        "driver version is insufficient",
+        "InsufficientDriver",
+        "old CUDA driver",
+        "unsupported CUDA version",
+    ),
     "torch/cuda/__init__.py _check_driver; driver_types.h",
 )
 IMAGE_REQUIREMENT = Message(
@@ -118,16 +125,30 @@ NO_KERNEL_IMAGE = _error(
     209,
     r"no kernel image is available for execution|cudaErrorNoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU"
     r"|CUDA capability sm_\w+ is not compatible with the current PyTorch|no device code compatible with CUDA arch"
+    r"|PyTorch no longer supports this GPU because it is too old"
     r"|No compiled \w+ (?:kernel )?for (?:a compute capability|CUDA device|SM)",
     (
         "no kernel image",
         "NoKernelImageForDevice",
         "NO_BINARY_FOR_GPU",
         "is not compatible with the current PyTorch",
+        "no longer supports this GPU",
         "no device code compatible",
         "No compiled ",
     ),
     "driver_types.h; torch/cuda/__init__.py _check_capability; ggml-cuda common.cuh; vllm csrc scaled_mm_entry.cu",
+)
+CAPABILITY_FOUND = Message(
+    "cuda-capability-found",
+    r"Found GPU\d+ .{1,80} which is of cuda capability (?P<major>\d+)\.(?P<minor>\d+)",
+    ("which is of cuda capability",),
+    "torch/cuda/__init__.py _check_capability",
+)
+CAPABILITY_RANGE = Message(
+    "cuda-capability-range",
+    r"(?:^|supported by this version of PyTorch is|\))\s*\((?P<least>\d+\.\d+)\) - \((?P<most>\d+\.\d+)\)",
+    (") - (",),
+    "torch/cuda/__init__.py _check_capability (2.8 and later): minimum and maximum",
 )
 ILLEGAL_ACCESS = _error(
     "cuda-illegal-access",

@@ -62,9 +62,17 @@ RECOVERY_NONE = Message(
 GSP_TIMEOUT = Message(
     "kernel-gsp-timeout",
     r"Timeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP"
-    r"|GSP (?:RM )?heartbeat timed out"
+    r"|(?:GSP|GSP RM|LibOS) heartbeat timed out|_kgsp\w{0,20}HeartbeatTimedOut:"
     r"|GSP task (?:exception|timeout)|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
-    ("waiting for RPC", "GSP heartbeat", "GSP RM", "GSP task", "_kgspRpcRecvPoll", "_kgspLogXid1"),
+    (
+        "waiting for RPC",
+        "heartbeat timed out",
+        "HeartbeatTimedOut",
+        "GSP RM",
+        "GSP task",
+        "_kgspRpcRecvPoll",
+        "_kgspLogXid1",
+    ),
     "kernel_gsp.c 525 to 595; NVIDIA/open-gpu-kernel-modules#446",
 )
 REMAP_FAILED = Message(
@@ -211,9 +219,10 @@ RUNNING_KERNEL = Message(
 )
 KEY_REJECTED = Message(
     "kernel-key-rejected",
-    r"(?:insert|load)(?: module)? '?(?P<module>[\w-]{1,64})'?.{0,10}: (?:Key was rejected by service|Required key not available)"
+    r"(?:insert|load)(?: module)? '?(?P<module>(?!error\b)[\w-]{1,64})'?.{0,10}: (?:Key was rejected by service|Required key not available)"
     r"|(?P<named>nvidia[\w-]{0,32}).{0,60}(?:Key was rejected by service|Required key not available)"
     r"|Loading of (?:unsigned module|module with unavailable key) is (?:rejected|restricted)"
+    r"|Kernel module load error: (?:Key was rejected by service|Required key not available)"
     r"|unsigned module loading is restricted|signature key is not (?:trusted|enrolled)",
     (
         "Key was rejected by service",
@@ -244,18 +253,6 @@ NOUVEAU = Message(
         "rivafb",
     ),
     "open-gpu-kernel-modules nv.c; nvidia-installer; Linux nouveau nvkm/engine/device/base.c",
-)
-NEEDS_OPEN_MODULE = Message(
-    "kernel-needs-open-module",
-    r"requires use of (?:the )?NVIDIA open kernel modules",
-    ("NVIDIA open kernel modules",),
-    "driver 570 and later (proprietary flavour) on Blackwell",
-)
-GPU_UNSUPPORTED = Message(
-    "kernel-gpu-unsupported",
-    r"installed in this system is not supported by the|is not supported by the NVIDIA (?P<driver>[\d.]{3,16}) driver release",
-    ("is not supported by the",),
-    "open-gpu-kernel-modules nv.c and the closed module, 390 to 580",
 )
 LINK_STATE = Message(
     "kernel-link-state",

@@ -171,8 +171,8 @@ NO_GPU_RUNTIME = Message(
 CDI_UNRESOLVED = Message(
     "system-cdi-unresolved",
     r"unresolvable CDI devices? (?P<device>\S+)|could not select device driver\s+\\*\"cdi\\*\""
-    r"|CDI device injection failed|failed to inject CDI devices",
-    ("CDI device", "could not select device driver"),
+    r"|CDI device injection failed|failed to inject CDI devices|failed to discover GPU vendor from CDI",
+    ("CDI device", "could not select device driver", "GPU vendor from CDI"),
     "tags.cncf.io/container-device-interface; moby/moby#49989; NixOS/nixpkgs#353059",
 )
 DRIVER_FILE_ABSENT = Message(
