@@ -222,3 +222,46 @@ def test_802_beside_cards_is_not_the_fabric_managers() -> None:
         "nvidia_smi.txt": "GPU 0: NVIDIA H100 NVL (UUID: GPU-1c0f2a3b-0000-1111-2222-333344445555)\n",
     }
     assert "fabric-manager-not-running" not in causes(files)
+
+
+DSO = "E cuda_diagnostics.cc:313] kernel version 535.54.3 does not match DSO version 535.86.5 -- cannot find working devices\n"
+
+
+def test_the_words_of_tensorflow_and_jax_for_a_mismatch() -> None:
+    refused = "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver\n"
+    assert causes({"e.log": DSO}) == ["driver-library-version-mismatch"]
+    assert causes({"e.log": refused + DSO}) == ["driver-library-version-mismatch"]
+
+
+def test_look_alike_another_libcuda_than_the_hosts() -> None:
+    smi = "| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |\n"
+    folder = "LD_LIBRARY_PATH=/usr/local/cuda-12.2/compat:/opt/lib\n"
+    assert "driver-library-version-mismatch" not in causes({"e.log": DSO, "nvidia_smi.txt": smi})
+    assert "driver-library-version-mismatch" not in causes({"e.log": DSO, "env.txt": folder})
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("FATAL: kernel `fmha_cutlassB_f16` is for sm75-sm80, but was built for sm50\n", "no-kernel-image-for-arch"),
+        (
+            "FATAL: FlashAttention requires building with sm version sm80-sm90, but was built for < 8.0!\n",
+            "no-kernel-image-for-arch",
+        ),
+        (
+            "AssertionError: Device compute capability 8.9 or higher required for FP8 execution.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("    assert is_sm90_supported() or is_sm100_supported()\nAssertionError\n", "backend-unsupported-on-arch"),
+    ],
+)
+def test_what_a_library_was_built_for(text: str, cause: str) -> None:
+    assert causes({"e.log": text})[:1] == [cause]
+
+
+def test_an_assertion_that_names_nothing_is_not_outweighed_by_idle_gpus() -> None:
+    files = {
+        "e.log": "    assert len(a) == len(b)\nAssertionError\n",
+        "smi.txt": "GPU 0: NVIDIA L4 (UUID: GPU-0a1b2c3d)\n",
+    }
+    assert diagnose(files).verdict is Verdict.UNDETERMINED

@@ -183,3 +183,36 @@ def test_look_alikes_of_the_driver_and_of_dcgm(text: str) -> None:
 def test_a_module_that_the_installer_cannot_load_is_a_symptom() -> None:
     text = "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most frequently when\n"
     assert diagnose({"paste.txt": text}).verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NVRM: GPU2 kgspHealthCheck_TU102: ********** GSP-CrashCat Report **********\n",
+        "NVRM: Xid (PCI:0000:41:00): 62, 21a0 0000 00000000\nNVRM: GSP task watchdog timeout @ pc:0x1a2b3c, partition:4#0\n",
+    ],
+)
+def test_the_firmware_reports_its_own_end(text: str) -> None:
+    assert causes({"dmesg.txt": text})[:1] == ["gsp-rpc-timeout"]
+
+
+PLUGIN = [
+    "E0402 factory.go:116] If this is a GPU node, did you configure the NVIDIA Container Toolkit?\n",
+    "If this is a GPU node, did you set the docker default runtime to 'nvidia'?\n",
+]
+
+
+@pytest.mark.parametrize("text", PLUGIN)
+def test_a_device_plugin_without_nvml(text: str) -> None:
+    assert causes({"pod.log": text}) == ["container-toolkit-missing"]
+    refused = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    assert causes({"pod.log": text, "smi.txt": refused}) == []
+
+
+@pytest.mark.parametrize(("watts", "verdict"), [("14", Verdict.UNDETERMINED), ("38", Verdict.HEALTHY)])
+def test_a_busy_gb10_that_draws_next_to_nothing_is_not_called_healthy(watts: str, verdict: Verdict) -> None:
+    table = (
+        "|   0  NVIDIA GB10                    On  |   0000000F:01:00.0 Off |                  N/A |\n"
+        f"| N/A   51C    P0             {watts}W /  N/A  | Not Supported          |     97%      Default |\n"
+    )
+    assert diagnose({"smi.txt": table}).verdict is verdict

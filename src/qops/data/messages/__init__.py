@@ -1,6 +1,20 @@
 """Messages that programs print, one module per program; `ALL` is every message that a scan looks for."""
 
-from qops.data.messages import backend, cuda, device, engine, kernel, launch, model, nccl, process, rdma, system, torch
+from qops.data.messages import (
+    backend,
+    cluster,
+    cuda,
+    device,
+    engine,
+    kernel,
+    launch,
+    model,
+    nccl,
+    process,
+    rdma,
+    system,
+    torch,
+)
 from qops.evidence.message import Message
 
 
@@ -10,6 +24,6 @@ def _of(module: object) -> tuple[Message, ...]:
 
 ALL: tuple[Message, ...] = tuple(
     m
-    for module in (nccl, rdma, launch, torch, cuda, backend, kernel, device, system, process, engine, model)
+    for module in (nccl, rdma, launch, torch, cuda, backend, kernel, device, system, cluster, process, engine, model)
     for m in _of(module)
 )

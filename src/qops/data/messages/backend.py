@@ -18,6 +18,8 @@ ARCH_UNSUPPORTED = Message(
     r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
     r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for [ ',\"]{0,8}the current GPU\. Min(?:imum)? capability: \d+"
     r"|capability below [\d.]+ (?:is|are) not supported|\bOnly \S.{1,80} backends? (?:is|are) supported on (?:Hopper|Blackwell|Ampere|SM|sm_)"
+    r"|compute capability [\d.x]+ (?:or (?:higher|newer) )?(?:is )?required for\b"
+    r"|\bassert (?:not )?(?:\w+\.)?is_(?:sm_?\d{2,3}|hopper|blackwell)\w*\("
     r"|requires (?:an? |the )?(?:\w+ )?(?:Hopper|Blackwell|Ampere|Ada)\b"
     r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
     r"|No supported CUDA architectures found for major versions \[(?:9|10|9, 10)\]"
@@ -54,6 +56,9 @@ ARCH_UNSUPPORTED = Message(
         "Min capability",
         "Minimum capability",
         "capability below",
+        "required for",
+        "assert is_",
+        "assert not is_",
         "backends are supported on",
         "backend is supported on",
         *(f"requires {of}" for of in ("a ", "an ", "the ", "Hopper", "Blackwell", "Ampere", "Ada")),

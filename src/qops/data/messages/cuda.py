@@ -126,6 +126,7 @@ NO_KERNEL_IMAGE = _error(
     r"no kernel image is available for execution|cudaErrorNoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU"
     r"|CUDA capability sm_\w+ is not compatible with the current PyTorch|no device code compatible with CUDA arch"
     r"|PyTorch no longer supports this GPU because it is too old"
+    r"|(?:is for sm\d+-sm\d+|requires building with sm version \S{1,20}), but was built for "
     r"|No compiled \w+ (?:kernel )?for (?:a compute capability|CUDA device|SM)",
     (
         "no kernel image",
@@ -133,10 +134,12 @@ NO_KERNEL_IMAGE = _error(
         "NO_BINARY_FOR_GPU",
         "is not compatible with the current PyTorch",
         "no longer supports this GPU",
+        "but was built for",
         "no device code compatible",
         "No compiled ",
     ),
-    "driver_types.h; torch/cuda/__init__.py _check_capability; ggml-cuda common.cuh; vllm csrc scaled_mm_entry.cu",
+    "driver_types.h; torch/cuda/__init__.py _check_capability; ggml-cuda common.cuh; vllm csrc scaled_mm_entry.cu; "
+    "torch and xformers kernel_forward.h; flash-attn flash_fwd_launch_template.h",
 )
 CAPABILITY_FOUND = Message(
     "cuda-capability-found",
@@ -172,6 +175,12 @@ ECC_UNCORRECTABLE = _error(
     r"uncorrectable ECC error|cudaErrorECCUncorrectable|CUDA_ERROR_ECC_UNCORRECTABLE",
     ("uncorrectable ", "ECCUncorrectable", "ECC_UNCORRECTABLE"),
     "driver_types.h cudaErrorECCUncorrectable",
+)
+DSO_MISMATCH = Message(
+    "cuda-dso-mismatch",
+    r"kernel version (?P<module>[\d.]+) does not match DSO version (?P<library>[\d.]+)",
+    ("does not match DSO version",),
+    "tensorflow and XLA stream_executor/cuda/cuda_diagnostics.cc; tensorflow/tensorflow#1158, jax-ml/jax#11477",
 )
 CUDA_ERROR = Message(
     "cuda-error",

@@ -63,13 +63,14 @@ GSP_TIMEOUT = Message(
     "kernel-gsp-timeout",
     r"Timeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP"
     r"|(?:GSP|GSP RM|LibOS) heartbeat timed out|_kgsp\w{0,20}HeartbeatTimedOut:"
-    r"|GSP task (?:exception|timeout)|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
+    r"|GSP task (?:watchdog )?(?:exception|timeout)|GSP-CrashCat Report|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
     (
         "waiting for RPC",
         "heartbeat timed out",
         "HeartbeatTimedOut",
         "GSP RM",
         "GSP task",
+        "GSP-CrashCat",
         "_kgspRpcRecvPoll",
         "_kgspLogXid1",
     ),
