@@ -213,7 +213,8 @@ def test_a_page_fault_after_an_error_of_the_link_is_no_bug_of_a_kernel() -> None
         "nvidia 0000:2a:00.0: AER: can't recover (no error_detected callback)\n"
         "NVRM: Xid (PCI:0000:2a:00): 31, pid=812, name=srv, MMU Fault: ENGINE GR_HOST0. Fault is of type FAULT_PDE\n"
     )
-    assert "kernel-bug-illegal-access" not in causes({"dmesg.txt": text})
+    found = causes({"dmesg.txt": text, "cmd.txt": "--speculative-num-steps 3\n"})
+    assert not {"kernel-bug-illegal-access", "specdecode-kernel-illegal-access"} & set(found)
 
 
 def test_802_beside_cards_is_not_the_fabric_managers() -> None:
@@ -265,3 +266,46 @@ def test_an_assertion_that_names_nothing_is_not_outweighed_by_idle_gpus() -> Non
         "smi.txt": "GPU 0: NVIDIA L4 (UUID: GPU-0a1b2c3d)\n",
     }
     assert diagnose(files).verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "metrics.py:101] SpecDecoding metrics: Mean acceptance length: 2.61, Accepted throughput: 41.20 tokens/s\n",
+        "Decode batch. #running-req: 3, #token: 812, token usage: 0.02, accept len: 2.31, gen throughput (token/s): 210.4\n",
+        "llama-server -m main.gguf -md draft.gguf -ngl 99\n",
+        "./llama-cli -m main.gguf --model-draft draft.gguf --draft-max 8\n",
+    ],
+)
+def test_signs_of_speculative_decoding(sign: str) -> None:
+    error = "CUDA error: an illegal memory access was encountered\n"
+    assert causes({"e.log": sign + error})[:1] == ["specdecode-kernel-illegal-access"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)\n",
+            "jit-compiler-missing",
+        ),
+        (
+            "ERRO[0000] failed to generate CDI spec: failed to initalize NVML: ERROR_LIB_RM_VERSION_MISMATCH\n",
+            "driver-library-version-mismatch",
+        ),
+        (
+            "`fa2B@2.8.3` is not supported because:\n    requires device with capability >= (8, 0) but your GPU has "
+            "capability (7, 5) (too old)\n",
+            "backend-unsupported-on-arch",
+        ),
+    ],
+)
+def test_words_of_deepspeed_of_the_toolkit_and_of_xformers(text: str, cause: str) -> None:
+    assert causes({"e.log": text})[:1] == [cause]
+
+
+def test_look_alike_a_toolkit_of_another_release_is_there() -> None:
+    text = (
+        "CUDAMismatchException: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n"
+    )
+    assert causes({"e.log": text}) == []

@@ -216,3 +216,11 @@ def test_a_busy_gb10_that_draws_next_to_nothing_is_not_called_healthy(watts: str
         f"| N/A   51C    P0             {watts}W /  N/A  | Not Supported          |     97%      Default |\n"
     )
     assert diagnose({"smi.txt": table}).verdict is verdict
+
+
+def test_look_alike_a_toolkit_that_gives_no_container_a_device() -> None:
+    refused = "$ docker run --rm --gpus all debian nvidia-smi\nFailed to initialize NVML: Unknown Error\n"
+    assert causes({"d.txt": refused + "no-cgroups = true\n"}) == []
+    assert causes({"d.txt": refused + "#no-cgroups = true\n"}) == ["container-lost-gpu-cgroup"]
+    reloaded = "systemd[1]: Reloading.\n"
+    assert causes({"d.txt": refused + "no-cgroups = true\n", "j.txt": reloaded}) == ["container-lost-gpu-cgroup"]

@@ -18,6 +18,7 @@ ARCH_UNSUPPORTED = Message(
     r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
     r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for [ ',\"]{0,8}the current GPU\. Min(?:imum)? capability: \d+"
     r"|capability below [\d.]+ (?:is|are) not supported|\bOnly \S.{1,80} backends? (?:is|are) supported on (?:Hopper|Blackwell|Ampere|SM|sm_)"
+    r"|requires device with capability .{1,20} but your GPU has capability"
     r"|compute capability [\d.x]+ (?:or (?:higher|newer) )?(?:is )?required for\b"
     r"|\bassert (?:not )?(?:\w+\.)?is_(?:sm_?\d{2,3}|hopper|blackwell)\w*\("
     r"|requires (?:an? |the )?(?:\w+ )?(?:Hopper|Blackwell|Ampere|Ada)\b"
@@ -57,6 +58,7 @@ ARCH_UNSUPPORTED = Message(
         "Minimum capability",
         "capability below",
         "required for",
+        "requires device with capability",
         "assert is_",
         "assert not is_",
         "backends are supported on",

@@ -243,7 +243,7 @@ COMPILER_MISSING = Message(
     "cuda-compiler-missing",
     r"Could not find nvcc|(?<!bash: )(?<!zsh: )(?:nvcc|ninja): (?:command )?not found|No such file or directory: '[^']*\bnvcc'"
     r"|/nvcc: (?:No such file|not found)|Ninja is required to load C\+\+ extensions"
-    r"|No such file or directory: '(?:[^']*/)?ninja'|CUDA_HOME environment variable is not set"
+    r"|No such file or directory: '(?:[^']*/)?ninja'|CUDA_HOME (?:environment variable is not set|does not exist, unable to compile)"
     r"|Failed to find C compiler|(?:nvcc|ninja)\b.{0,40}(?:executable|binary) (?:was )?not found|Error: NVCC not found"
     r"|cannot find CUDA_HOME|[Nn]o (?:CUDA|C\+\+|C) compiler (?:was )?found|fatal error: Python\.h: No such file"
     r"|No such file or directory: '(?:[^']*/)?(?:gcc|g\+\+|cc|c\+\+)'|unable to find a (?:CUDA|C) compiler",
@@ -252,6 +252,7 @@ COMPILER_MISSING = Message(
         "Ninja is required",
         "ninja",
         "CUDA_HOME environment variable is not set",
+        "CUDA_HOME does not exist",
         "Failed to find C compiler",
         "cannot find CUDA_HOME",
         "compiler found",
@@ -267,9 +268,21 @@ SPECULATIVE = Message(
     r"--speculative[-_](?:config|algo\w*|num|draft|model|eagle)|num_speculative_tokens['\"]?\s*[=:]\s*[1-9]"
     r"|speculative_config['\"]?\s*[=:]\s*(?!['\"]?(?:None|null)\b)[\w{'\"]|SpeculativeConfig\("
     r"|speculative_algorithm['\"]?\s*[=:]\s*['\"]?(?!None|null)[A-Z]|\bMTP\b ?(?:k ?=|=|num)\s*\d"
-    r"|File \"\S{0,200}/(?:speculative|spec_decode)/\w+\.py\", line \d+",
-    ("speculative", "MTP", "/spec_decode/"),
-    "vllm and sglang command lines; vllm v1/engine/core.py prints speculative_config=None when it is off",
+    r"|File \"\S{0,200}/(?:speculative|spec_decode)/\w+\.py\", line \d+|SpecDecoding metrics:|\baccept len: \d"
+    r"|--(?:spec-type|model-draft|draft-(?:max|min|n))[ =]\w|llama-(?:server|cli)\b.{0,400} -md \S",
+    (
+        "speculative",
+        "MTP",
+        "/spec_decode/",
+        "SpecDecoding",
+        "accept len:",
+        "--spec-type",
+        "-draft",
+        "--draft-",
+        " -md ",
+    ),
+    "command lines of vllm, sglang and llama.cpp; vllm v1/engine/core.py prints speculative_config=None when it is "
+    "off; vllm v1/spec_decode/metrics.py; sglang metrics of a decode batch",
 )
 COMPAT_PATH = Message(
     "cuda-compat-path",

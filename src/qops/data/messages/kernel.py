@@ -38,7 +38,7 @@ FELL_OFF_BUS = Message(
     "kernel-fell-off-bus",
     r"GPU has fallen off the bus|fallen off the bus and is not responding|\bGPU is lost\b"
     r"|Unable to determine the device handle for GPU ?(?:\d+: ?)?(?P<bus>[0-9a-f]{4,8}:[0-9a-f:.]{2,8})?:? "
-    r"?(?:Unknown Error|GPU is lost)|NV(?:ML)?_ERR(?:OR)?_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b"
+    r"?(?:Unknown Error|GPU is lost)|ERR(?:OR)?_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b"
     r"|GPU lost from the bus|nvidia [0-9a-f:.]{7,12}: Unable to change power state from \w+ to \w+, device inaccessible",
     (
         "fallen off the bus",
