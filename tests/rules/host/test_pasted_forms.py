@@ -224,3 +224,22 @@ def test_look_alike_a_toolkit_that_gives_no_container_a_device() -> None:
     assert causes({"d.txt": refused + "#no-cgroups = true\n"}) == ["container-lost-gpu-cgroup"]
     reloaded = "systemd[1]: Reloading.\n"
     assert causes({"d.txt": refused + "no-cgroups = true\n", "j.txt": reloaded}) == ["container-lost-gpu-cgroup"]
+
+
+FINDS_NONE = 'srv[812]: level=INFO source=gpu.go:377 msg="no compatible GPUs were discovered"\n'
+LOADS = "kernel: nvidia-uvm: Loaded the UVM driver, major device number 234.\n"
+BOOTS = "-- Boot 0a1b2c3d4e5f60718293a4b5c6d7e8f9 --\n"
+
+
+def test_a_service_that_looks_before_the_driver_is_loaded() -> None:
+    assert causes({"j.txt": BOOTS + FINDS_NONE + LOADS}) == ["systemd-boot-order-race"]
+
+
+@pytest.mark.parametrize("text", [BOOTS + LOADS + FINDS_NONE, FINDS_NONE + LOADS, BOOTS + FINDS_NONE])
+def test_look_alikes_of_a_service_that_looks_too_early(text: str) -> None:
+    assert causes({"j.txt": text}) == []
+
+
+def test_a_damaged_inforom_is_not_called_healthy() -> None:
+    rows = "GPU 0: NVIDIA L4 (UUID: GPU-0a1b2c3d)\nWARNING: infoROM is corrupted at gpu 0000:0A:00.0\n"
+    assert diagnose({"smi.txt": rows}).verdict is Verdict.UNDETERMINED

@@ -46,6 +46,18 @@ INSTALLER_FAILED = Message(
     ("Unable to load the kernel module",),
     "nvidia-installer 384 to 570; NVIDIA/gpu-driver-container#44",
 )
+DRIVER_LOADS = Message(
+    "kernel-driver-loads",
+    r"NVRM: loading NVIDIA UNIX|nvidia-uvm: Loaded the UVM driver",
+    ("NVRM: loading NVIDIA", "Loaded the UVM driver"),
+    "open-gpu-kernel-modules nv.c, uvm.c",
+)
+INFOROM_CORRUPT = Message(
+    "device-inforom-corrupt",
+    r"infoROM is corrupted at gpu|corrupt InfoROM has been detected",
+    ("infoROM is corrupted", "corrupt InfoROM"),
+    "nvidia-smi 418 to 580; DCGM dcgmlib/dcgm_errors.h",
+)
 DCGM_THERMAL = Message(
     "dcgm-thermal",
     r"Detected clock(?:s event| throttling) due to thermal violation in GPU (?P<gpu>\d+)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import model, process, system
+from qops.data.messages import device, model, process, system
 from qops.evidence.engine import EngineLogs
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
@@ -20,6 +20,8 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
     if logs and _unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
+    if logs and logs.find(device.INFOROM_CORRUPT):
+        return  # what the board stores of itself is damaged; whether it computes right, the list does not say
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
