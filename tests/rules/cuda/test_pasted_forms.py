@@ -309,3 +309,46 @@ def test_look_alike_a_toolkit_of_another_release_is_there() -> None:
         "CUDAMismatchException: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n"
     )
     assert causes({"e.log": text}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        # triton-lang/triton#3899
+        (
+            "ptxas /tmp/t.ptx, line 118; error   : Feature 'cvt with .e4m3x2/.e5m2x2 on sm_89' requires PTX ISA "
+            ".version 8.1 or later\n",
+            "ptxas-too-old-for-arch",
+        ),
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", "ptxas-too-old-for-arch"),
+        (
+            "ValueError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("NotImplementedError: W4AFP8 MoE is unsupported on SM89.\n", "backend-unsupported-on-arch"),
+        # state-spaces/mamba#269
+        (
+            "ptxas /tmp/compile-ptx-src-0cc16a, line 388; error   : Feature '.bf16' requires .target sm_80 or higher\n",
+            "backend-unsupported-on-arch",
+        ),
+    ],
+)
+def test_words_of_triton_and_of_its_assembler(text: str, cause: str) -> None:
+    assert causes({"o.txt": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # CUDA 13 dropped it: the toolkit is too new, and a newer one does not help.
+        "nvcc fatal   : Unsupported gpu architecture 'compute_61'\n",
+        "GPU 0: Tesla P40 (UUID: GPU-12b0aa31-1c1a-4ca6-8a4b-90cc1bff1e10)\n"
+        "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n",
+        # A build for an architecture that was named to nvcc, whatever GPU is there.
+        "ptxas /tmp/tmpxft_000004a1_00000000-6_m.ptx, line 3; error   : Feature 'cp.async' requires .target sm_80 or "
+        "higher\n",
+    ],
+)
+def test_look_alikes_of_an_assembler_that_is_too_old(text: str) -> None:
+    assert causes({"o.txt": text}) == []
+    assert diagnose({"o.txt": text}).verdict is Verdict.UNDETERMINED

@@ -243,3 +243,17 @@ def test_look_alikes_of_a_service_that_looks_too_early(text: str) -> None:
 def test_a_damaged_inforom_is_not_called_healthy() -> None:
     rows = "GPU 0: NVIDIA L4 (UUID: GPU-0a1b2c3d)\nWARNING: infoROM is corrupted at gpu 0000:0A:00.0\n"
     assert diagnose({"smi.txt": rows}).verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"), [("Success", Verdict.HEALTHY), ("Insufficient Resources", Verdict.UNDETERMINED)]
+)
+def test_a_gpu_that_could_not_join_its_fabric_is_not_called_healthy(status: str, verdict: Verdict) -> None:
+    section = (
+        "GPU 00000000:1B:00.0\n"
+        "    Product Name                          : NVIDIA H200\n"
+        "    Fabric\n"
+        "        State                             : Completed\n"
+        f"        Status                            : {status}\n"
+    )
+    assert diagnose({"smi.txt": section}).verdict is verdict

@@ -2,6 +2,32 @@
 
 from qops.evidence.message import Message
 
+ASSEMBLER_ARCH = Message(
+    "cuda-assembler-arch",
+    r"(?:ptxas fatal\s*:|\bptxas\b.{0,40}) ?\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
+    r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
+    r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
+    r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
+    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]"
+    r"|^(?!.*application ptx input).*(?:Unsupported \.version (?P<isa>[\d.]+); current version is '[\d.]+'"
+    r"|Feature '[^']{1,80}' requires PTX ISA \.version (?P<asks>[\d.]+) or later)",
+    (
+        "ptxas",
+        "Unsupported gpu architecture",
+        "is not a recognized processor",
+        "does not support .target",
+        "Unknown CUDA arch",
+        "requires CUDA >=",
+        "Unsupported .version",
+        "requires PTX ISA",
+        "--gpu-architecture",
+        "unsupported arch",
+        "unsupported gpu arch",
+        "No supported CUDA architectures found",
+    ),
+    "vllm-project/vllm#32575, triton-lang/triton#10331; nvcc 12.x; flashinfer/compilation_context.py; "
+    "torch/utils/cpp_extension.py; triton-lang/triton#3899, ggml-org/llama.cpp#22069",
+)
 ARCH_UNSUPPORTED = Message(
     "cuda-backend-unsupported",
     r"(?:\.cuh?|\.hpp|\.py|Runner|flashinfer|trtllm|deep_?gemm|gemm|fmha)\W.{0,80}unsupported (?:sm "
@@ -15,6 +41,8 @@ ARCH_UNSUPPORTED = Message(
     r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
     r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
     r"|(?:Feature|Instruction) '[^']{1,80}' (?:is )?not supported on \.target 'sm_\w+'"
+    r"|^(?!.*tmpxft).*Feature '[^']{1,80}' requires \.target sm_\w+ or higher"
+    r"|\btype \w+ not supported in this architecture|\bMoE is unsupported on SM ?\d"
     r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
     r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for [ ',\"]{0,8}the current GPU\. Min(?:imum)? capability: \d+"
     r"|capability below [\d.]+ (?:is|are) not supported|\bOnly \S.{1,80} backends? (?:is|are) supported on (?:Hopper|Blackwell|Ampere|SM|sm_)"
@@ -41,6 +69,8 @@ ARCH_UNSUPPORTED = Message(
             for of in ("on", "for", "with")
         ),
         "does not support attention sinks",
+        "requires .target sm_",
+        "not supported in this architecture",
         "requires sm",
         "requires compute capability",
         "requires device capability",

@@ -215,30 +215,6 @@ ALLOCATION = Message(
 )
 
 # --- architectures and compilers ---
-ASSEMBLER_ARCH = Message(
-    "cuda-assembler-arch",
-    r"(?:ptxas fatal\s*:|\bptxas\b.{0,40}) ?\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
-    r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
-    r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
-    r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
-    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]"
-    r"|^(?!.*application ptx input).*Unsupported \.version (?P<isa>[\d.]+); current version is '[\d.]+'",
-    (
-        "ptxas",
-        "Unsupported gpu architecture",
-        "is not a recognized processor",
-        "does not support .target",
-        "Unknown CUDA arch",
-        "requires CUDA >=",
-        "Unsupported .version",
-        "--gpu-architecture",
-        "unsupported arch",
-        "unsupported gpu arch",
-        "No supported CUDA architectures found",
-    ),
-    "vllm-project/vllm#32575, triton-lang/triton#10331; nvcc 12.x; flashinfer/compilation_context.py; "
-    "torch/utils/cpp_extension.py",
-)
 COMPILER_MISSING = Message(
     "cuda-compiler-missing",
     r"Could not find nvcc|(?<!bash: )(?<!zsh: )(?:nvcc|ninja): (?:command )?not found|No such file or directory: '[^']*\bnvcc'"

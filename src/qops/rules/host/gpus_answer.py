@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import device, model, process, system
+from qops.data.messages import backend, device, model, process, system
 from qops.evidence.engine import EngineLogs
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
@@ -25,7 +25,7 @@ def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
-        if any(g.remap_failed or g.ecc_uncorrected or _spins(g) for g in gpus.gpus):
+        if any(g.remap_failed or g.ecc_uncorrected or _spins(g) or _off_fabric(g) for g in gpus.gpus):
             return
         named = len({g.index for g in gpus.gpus})
         name = next((f" ({g.name})" for g in gpus.gpus if g.name), "")
@@ -49,8 +49,8 @@ def _unexplained(logs: Logs) -> bool:
     errors = logs.find(process.ERROR_LINE)
     if not errors:
         return False
-    # An assertion is known to the rules on shapes, and says nothing when it names none.
-    open_ended = (process.ERROR_LINE.id, model.SHAPE.id)
+    # An assertion that names no shape says nothing; nor does a compiler that refuses an architecture it dropped.
+    open_ended = (process.ERROR_LINE.id, model.SHAPE.id, backend.ASSEMBLER_ARCH.id)
     known = {(h.quote.source, h.quote.line) for h in logs.hits if h.id not in open_ended}
     return any((h.quote.source, h.quote.line) not in known for h in errors)
 
@@ -61,3 +61,8 @@ def _spins(gpu: Gpu) -> bool:
     if gpu.utilization is None or gpu.power is None or not limit:
         return False
     return gpu.utilization >= BUSY and gpu.power < LITTLE * limit
+
+
+def _off_fabric(gpu: Gpu) -> bool:
+    """Return whether the registration of `gpu` with the NVLink fabric ended in a failure."""
+    return gpu.fabric_state == "Completed" and gpu.fabric_status not in ("", "Success")
