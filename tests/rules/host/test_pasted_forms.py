@@ -257,3 +257,16 @@ def test_a_gpu_that_could_not_join_its_fabric_is_not_called_healthy(status: str,
         f"        Status                            : {status}\n"
     )
     assert diagnose({"smi.txt": section}).verdict is verdict
+
+
+def test_cuda_alone_tells_of_an_nvlink_error() -> None:
+    # MIC-DKFZ/nnUNet#1519: one process's words, and no kernel log to say which link.
+    report = diagnose({"e.log": "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"})
+    assert report.verdict is Verdict.UNDETERMINED
+    assert [f.cause for f in report.findings][:1] == ["nvlink-error"]
+
+
+def test_the_kernel_fails_in_the_code_for_hmm() -> None:
+    oops = "RIP: 0010:{}+0x51/0x3a0 [nvidia_uvm]\n"
+    assert causes({"k.txt": oops.format("uvm_hmm_unregister_gpu")}) == ["uvm-hmm-conflict"]
+    assert causes({"k.txt": oops.format("uvm_va_space_destroy")}) == []

@@ -88,3 +88,16 @@ DCGM_LINK = Message(
     ("is running at PCI link",),
     "DCGM dcgmlib/dcgm_errors.h, 2.x to 4.x",
 )
+NVLINK_UNCORRECTABLE = Message(
+    "device-nvlink-uncorrectable",
+    r"uncorrectable NVLink error detected during the execution|\bcudaErrorNvlinkUncorrectable\b"
+    r"|CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    ("uncorrectable NVLink error", "NvlinkUncorrectable", "NVLINK_UNCORRECTABLE"),
+    "CUDA 220: MIC-DKFZ/nnUNet#1519, NVIDIA/open-gpu-kernel-modules#1355",
+)
+HMM_OOPS = Message(
+    "device-hmm-oops",
+    r"\bRIP: (?:0010:)?(?P<function>uvm_hmm_\w+)\+0x\w+/0x\w+ \[nvidia_uvm\]",
+    ("uvm_hmm_",),
+    "Linux prints where it failed: NVIDIA/open-gpu-kernel-modules#1082, #1110 (595)",
+)
