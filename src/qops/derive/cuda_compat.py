@@ -1,7 +1,9 @@
 """Which libcuda is at work, and whether it fits the kernel module."""
 
 from qops.data.drivers import release
+from qops.data.messages import cuda
 from qops.evidence.gpu import DriverModule, Gpus
+from qops.evidence.message import Hit, Logs
 from qops.evidence.process import CudaLibraries, CudaLibrary, CudaResults
 from qops.evidence.text import Quote
 
@@ -14,6 +16,16 @@ def printed(results: CudaResults | None, code: int) -> tuple[Quote, ...]:
 def host_driver(module: DriverModule | None, gpus: Gpus | None) -> str:
     """Return the version of the kernel module, or of the driver that nvidia-smi names; "" when neither was seen."""
     return module.version if module and module.version else gpus.driver if gpus else ""
+
+
+def module_differs(logs: Logs, gpus: Gpus | None) -> tuple[Hit, ...]:
+    """Return where TensorFlow or JAX says that libcuda and the kernel module differ, unless libcuda is not the host's.
+
+    Where nvidia-smi answers, the host's own libraries fit the module; a compat folder explains it as well.
+    """
+    if (gpus and gpus.driver) or logs.find(cuda.COMPAT_PATH):
+        return ()
+    return logs.find(cuda.DSO_MISMATCH)
 
 
 def stale_compat(libraries: CudaLibraries | None, driver: str) -> CudaLibrary | None:

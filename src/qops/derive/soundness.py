@@ -1,10 +1,13 @@
 """Whether what one answer shows to be well may speak for the whole that was shown."""
 
-from qops.data.messages import process
+from qops.data.messages import backend, model, process
 from qops.evidence.engine import EngineLogs
 from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog
 from qops.evidence.torch import TorchLog
+
+# An assertion that names no shape says nothing; nor does a compiler that refuses an architecture it dropped.
+_OPEN = (process.ERROR_LINE.id, model.SHAPE.id, backend.ASSEMBLER_ARCH.id)
 
 
 def unexplained(logs: Logs | None) -> bool:
@@ -12,7 +15,7 @@ def unexplained(logs: Logs | None) -> bool:
     errors = logs.find(process.ERROR_LINE) if logs else ()
     if not logs or not errors:
         return False
-    known = {(h.quote.source, h.quote.line) for h in logs.hits if h.id != process.ERROR_LINE.id}
+    known = {(h.quote.source, h.quote.line) for h in logs.hits if h.id not in _OPEN}
     return any((h.quote.source, h.quote.line) not in known for h in errors)
 
 

@@ -147,3 +147,208 @@ def test_more_forms(text: str, cause: str) -> None:
 def test_an_image_that_runs_without_a_gpu_on_purpose_is_no_fault() -> None:
     banner = "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"
     assert causes({"job.log": banner}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Quadro RTX 6000 "
+            "GPU has compute capability 7.5. You can use float16 instead.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("RuntimeError: GPUs with compute capability below 7.0 are not supported.\n", "backend-unsupported-on-arch"),
+        (
+            "RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min capability: 80. ', "
+            "'Current capability: 75.')\n",
+            "backend-unsupported-on-arch",
+        ),
+        (
+            "AssertionError: Only {'triton', 'fa4'} backends are supported on Blackwell GPUs for hybrid models. Got flashinfer.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("RuntimeError: prefill of this layer requires the FlashInfer Blackwell path\n", "backend-unsupported-on-arch"),
+        ("Error: unsupported CUDA version: driver 9.0 < image 10.1\n", "driver-too-old-for-image"),
+        (
+            "    Found GPU0 Tesla P40 which is of cuda capability 6.1.\n    Minimum and Maximum cuda capability supported by "
+            "this version of PyTorch is\n    (7.0) - (12.0)\n",
+            "no-kernel-image-for-arch",
+        ),
+        (
+            "    PyTorch no longer supports this GPU because it is too old.\n    The minimum cuda capability supported by "
+            "this library is 3.7.\n",
+            "no-kernel-image-for-arch",
+        ),
+    ],
+)
+def test_what_an_architecture_lacks(text: str, cause: str) -> None:
+    assert causes({"job.log": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # 12.1 runs the code of 12.0, and torch warns all the same.
+        "Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.\nMinimum and Maximum cuda capability supported by this "
+        "version of PyTorch is\n(8.0) - (12.0)\n",
+        "MXFP4 quantization is only supported on GPUs with compute capability >= 7.5. We will default to dequantizing.\n",
+        "the triton backend is supported on Blackwell GPUs\n",
+    ],
+)
+def test_look_alikes_of_what_an_architecture_lacks(text: str) -> None:
+    assert causes({"job.log": text}) == []
+
+
+def test_the_torch_range_beside_an_engine_that_serves() -> None:
+    text = (
+        "Found GPU1 Quadro P600 which is of cuda capability 6.1.\n(7.0) - (12.0)\n"
+        "INFO:     Application startup complete.\n"
+    )
+    assert causes({"job.log": text}) == []
+
+
+def test_a_page_fault_after_an_error_of_the_link_is_no_bug_of_a_kernel() -> None:
+    text = (
+        "pcieport 0000:00:03.1: AER: Uncorrectable (Non-Fatal) error received from 0000:2a:00.0\n"
+        "nvidia 0000:2a:00.0: AER: can't recover (no error_detected callback)\n"
+        "NVRM: Xid (PCI:0000:2a:00): 31, pid=812, name=srv, MMU Fault: ENGINE GR_HOST0. Fault is of type FAULT_PDE\n"
+    )
+    found = causes({"dmesg.txt": text, "cmd.txt": "--speculative-num-steps 3\n"})
+    assert not {"kernel-bug-illegal-access", "specdecode-kernel-illegal-access"} & set(found)
+
+
+def test_802_beside_cards_is_not_the_fabric_managers() -> None:
+    files = {
+        "e.log": "RuntimeError: CUDA error: system not yet initialized\n",
+        "nvidia_smi.txt": "GPU 0: NVIDIA H100 NVL (UUID: GPU-1c0f2a3b-0000-1111-2222-333344445555)\n",
+    }
+    assert "fabric-manager-not-running" not in causes(files)
+
+
+DSO = "E cuda_diagnostics.cc:313] kernel version 535.54.3 does not match DSO version 535.86.5 -- cannot find working devices\n"
+
+
+def test_the_words_of_tensorflow_and_jax_for_a_mismatch() -> None:
+    refused = "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver\n"
+    assert causes({"e.log": DSO}) == ["driver-library-version-mismatch"]
+    assert causes({"e.log": refused + DSO}) == ["driver-library-version-mismatch"]
+
+
+def test_look_alike_another_libcuda_than_the_hosts() -> None:
+    smi = "| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |\n"
+    folder = "LD_LIBRARY_PATH=/usr/local/cuda-12.2/compat:/opt/lib\n"
+    assert "driver-library-version-mismatch" not in causes({"e.log": DSO, "nvidia_smi.txt": smi})
+    assert "driver-library-version-mismatch" not in causes({"e.log": DSO, "env.txt": folder})
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("FATAL: kernel `fmha_cutlassB_f16` is for sm75-sm80, but was built for sm50\n", "no-kernel-image-for-arch"),
+        (
+            "FATAL: FlashAttention requires building with sm version sm80-sm90, but was built for < 8.0!\n",
+            "no-kernel-image-for-arch",
+        ),
+        (
+            "AssertionError: Device compute capability 8.9 or higher required for FP8 execution.\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("    assert is_sm90_supported() or is_sm100_supported()\nAssertionError\n", "backend-unsupported-on-arch"),
+    ],
+)
+def test_what_a_library_was_built_for(text: str, cause: str) -> None:
+    assert causes({"e.log": text})[:1] == [cause]
+
+
+def test_an_assertion_that_names_nothing_is_not_outweighed_by_idle_gpus() -> None:
+    files = {
+        "e.log": "    assert len(a) == len(b)\nAssertionError\n",
+        "smi.txt": "GPU 0: NVIDIA L4 (UUID: GPU-0a1b2c3d)\n",
+    }
+    assert diagnose(files).verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "metrics.py:101] SpecDecoding metrics: Mean acceptance length: 2.61, Accepted throughput: 41.20 tokens/s\n",
+        "Decode batch. #running-req: 3, #token: 812, token usage: 0.02, accept len: 2.31, gen throughput (token/s): 210.4\n",
+        "llama-server -m main.gguf -md draft.gguf -ngl 99\n",
+        "./llama-cli -m main.gguf --model-draft draft.gguf --draft-max 8\n",
+    ],
+)
+def test_signs_of_speculative_decoding(sign: str) -> None:
+    error = "CUDA error: an illegal memory access was encountered\n"
+    assert causes({"e.log": sign + error})[:1] == ["specdecode-kernel-illegal-access"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)\n",
+            "jit-compiler-missing",
+        ),
+        (
+            "ERRO[0000] failed to generate CDI spec: failed to initalize NVML: ERROR_LIB_RM_VERSION_MISMATCH\n",
+            "driver-library-version-mismatch",
+        ),
+        (
+            "`fa2B@2.8.3` is not supported because:\n    requires device with capability >= (8, 0) but your GPU has "
+            "capability (7, 5) (too old)\n",
+            "backend-unsupported-on-arch",
+        ),
+    ],
+)
+def test_words_of_deepspeed_of_the_toolkit_and_of_xformers(text: str, cause: str) -> None:
+    assert causes({"e.log": text})[:1] == [cause]
+
+
+def test_look_alike_a_toolkit_of_another_release_is_there() -> None:
+    text = (
+        "CUDAMismatchException: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n"
+    )
+    assert causes({"e.log": text}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        # triton-lang/triton#3899
+        (
+            "ptxas /tmp/t.ptx, line 118; error   : Feature 'cvt with .e4m3x2/.e5m2x2 on sm_89' requires PTX ISA "
+            ".version 8.1 or later\n",
+            "ptxas-too-old-for-arch",
+        ),
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", "ptxas-too-old-for-arch"),
+        (
+            "ValueError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)\n",
+            "backend-unsupported-on-arch",
+        ),
+        ("NotImplementedError: W4AFP8 MoE is unsupported on SM89.\n", "backend-unsupported-on-arch"),
+        # state-spaces/mamba#269
+        (
+            "ptxas /tmp/compile-ptx-src-0cc16a, line 388; error   : Feature '.bf16' requires .target sm_80 or higher\n",
+            "backend-unsupported-on-arch",
+        ),
+    ],
+)
+def test_words_of_triton_and_of_its_assembler(text: str, cause: str) -> None:
+    assert causes({"o.txt": text})[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # CUDA 13 dropped it: the toolkit is too new, and a newer one does not help.
+        "nvcc fatal   : Unsupported gpu architecture 'compute_61'\n",
+        "GPU 0: Tesla P40 (UUID: GPU-12b0aa31-1c1a-4ca6-8a4b-90cc1bff1e10)\n"
+        "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n",
+        # A build for an architecture that was named to nvcc, whatever GPU is there.
+        "ptxas /tmp/tmpxft_000004a1_00000000-6_m.ptx, line 3; error   : Feature 'cp.async' requires .target sm_80 or "
+        "higher\n",
+    ],
+)
+def test_look_alikes_of_an_assembler_that_is_too_old(text: str) -> None:
+    assert causes({"o.txt": text}) == []
+    assert diagnose({"o.txt": text}).verdict is Verdict.UNDETERMINED

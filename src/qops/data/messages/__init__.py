@@ -2,6 +2,7 @@
 
 from qops.data.messages import (
     backend,
+    cluster,
     cuda,
     device,
     engine,
@@ -26,8 +27,8 @@ def _of(module: object) -> tuple[Message, ...]:
 ALL: tuple[Message, ...] = tuple(
     m
     for module in (
-        *(nccl, rdma, launch, torch, cuda, backend, kernel, device),
-        *(system, process, engine, threads, model, health),
+        *(nccl, rdma, launch, torch, cuda, backend, kernel, device, system),
+        *(cluster, process, engine, threads, model, health),
     )
     for m in _of(module)
 )

@@ -2,6 +2,32 @@
 
 from qops.evidence.message import Message
 
+ASSEMBLER_ARCH = Message(
+    "cuda-assembler-arch",
+    r"(?:ptxas fatal\s*:|\bptxas\b.{0,40}) ?\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
+    r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
+    r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
+    r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
+    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]"
+    r"|^(?!.*application ptx input).*(?:Unsupported \.version (?P<isa>[\d.]+); current version is '[\d.]+'"
+    r"|Feature '[^']{1,80}' requires PTX ISA \.version (?P<asks>[\d.]+) or later)",
+    (
+        "ptxas",
+        "Unsupported gpu architecture",
+        "is not a recognized processor",
+        "does not support .target",
+        "Unknown CUDA arch",
+        "requires CUDA >=",
+        "Unsupported .version",
+        "requires PTX ISA",
+        "--gpu-architecture",
+        "unsupported arch",
+        "unsupported gpu arch",
+        "No supported CUDA architectures found",
+    ),
+    "vllm-project/vllm#32575, triton-lang/triton#10331; nvcc 12.x; flashinfer/compilation_context.py; "
+    "torch/utils/cpp_extension.py; triton-lang/triton#3899, ggml-org/llama.cpp#22069",
+)
 ARCH_UNSUPPORTED = Message(
     "cuda-backend-unsupported",
     r"(?:\.cuh?|\.hpp|\.py|Runner|flashinfer|trtllm|deep_?gemm|gemm|fmha)\W.{0,80}unsupported (?:sm "
@@ -10,13 +36,20 @@ ARCH_UNSUPPORTED = Message(
     r"|FlashAttention(?:-?\d)? only supports \w+ GPUs?|(?:FA ?3|FA ?4|FlashMLA|FlashAttention v?[34]|Flash ?Infer)\b"
     r".{0,60}(?:only supported|not supported|unsupported|requires)\W.{0,60}(?:Hopper|Blackwell|Ampere|SM|capability"
     r"|GPU|arch)"
-    r"|(?:only supported|only supports|only works) on (?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
+    r"|(?:only supported|only supports|only works) on (?:GPUs? with )?(?:Hopper|Blackwell|Ampere|SM ?\d+|sm_\d+|compute capability)"
     r"|Error: (?:Unsupported architecture\b|Only supports? sm_?\d+)|requires (?:SM|sm_) ?[<>=]+ ?\d+"
     r"|requires (?:compute|device) capability (?:of )?[\d.]+ but\b|\bSM_?\d+ \(or newer\) only|(?:backend|kernel)s?\b.{0,60}(?:not supported|unsupported|not implemented|"
     r"unavailable) (?:on|for|with) (?:this |the current )?(?:GPU|device|arch|SM|sm_|compute cap|capab|CUDA cap)"
     r"|(?:Feature|Instruction) '[^']{1,80}' (?:is )?not supported on \.target 'sm_\w+'"
+    r"|^(?!.*tmpxft).*Feature '[^']{1,80}' requires \.target sm_\w+ or higher"
+    r"|\btype \w+ not supported in this architecture|\bMoE is unsupported on SM ?\d"
     r"|compute capability not supported|(?:backend|attention|FlashInfer)\b.{0,40}does not support attention sinks"
-    r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for the current GPU\. Minimum capability: \d+"
+    r"|(?:only supports?|is only available on) (?:SM|sm_) ?\d{2,3}[af]? (?:arch|GPU|device)|is not supported for [ ',\"]{0,8}the current GPU\. Min(?:imum)? capability: \d+"
+    r"|capability below [\d.]+ (?:is|are) not supported|\bOnly \S.{1,80} backends? (?:is|are) supported on (?:Hopper|Blackwell|Ampere|SM|sm_)"
+    r"|requires device with capability .{1,20} but your GPU has capability"
+    r"|compute capability [\d.x]+ (?:or (?:higher|newer) )?(?:is )?required for\b"
+    r"|\bassert (?:not )?(?:\w+\.)?is_(?:sm_?\d{2,3}|hopper|blackwell)\w*\("
+    r"|requires (?:an? |the )?(?:\w+ )?(?:Hopper|Blackwell|Ampere|Ada)\b"
     r"|Arch conditional MMA instruction used without targeting|no kernels? .{0,40}\b(?:for )?(?:sm|SM)_?1[0-2]\d"
     r"|No supported CUDA architectures found for major versions \[(?:9|10|9, 10)\]"
     r"|No (?:valid|suitable) attention backend found|Failed to initialize (?:the )?cutlass TMA",
@@ -36,6 +69,8 @@ ARCH_UNSUPPORTED = Message(
             for of in ("on", "for", "with")
         ),
         "does not support attention sinks",
+        "requires .target sm_",
+        "not supported in this architecture",
         "requires sm",
         "requires compute capability",
         "requires device capability",
@@ -49,7 +84,16 @@ ARCH_UNSUPPORTED = Message(
         "FlashInfer",
         "Flash Infer",
         "compute capability not supported",
+        "Min capability",
         "Minimum capability",
+        "capability below",
+        "required for",
+        "requires device with capability",
+        "assert is_",
+        "assert not is_",
+        "backends are supported on",
+        "backend is supported on",
+        *(f"requires {of}" for of in ("a ", "an ", "the ", "Hopper", "Blackwell", "Ampere", "Ada")),
         "Arch conditional MMA",
         "no kernel",
         "attention backend found",

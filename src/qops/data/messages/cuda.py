@@ -53,8 +53,15 @@ DRIVER_TOO_OLD = _error(
     "cuda-driver-too-old",
     35,
     r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?"
-    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver|old CUDA driver detected",
-    ("driver on your system is too old", "driver version is insufficient", "InsufficientDriver", "old CUDA driver"),
+    r"|CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver|old CUDA driver detected"
+    r"|unsupported CUDA version: driver [\d.]+ < image [\d.]+",
+    (
+        "driver on your system is too old",
+        "driver version is insufficient",
+        "InsufficientDriver",
+        "old CUDA driver",
+        "unsupported CUDA version",
+    ),
     "torch/cuda/__init__.py _check_driver; driver_types.h",
 )
 IMAGE_REQUIREMENT = Message(
@@ -118,16 +125,33 @@ NO_KERNEL_IMAGE = _error(
     209,
     r"no kernel image is available for execution|cudaErrorNoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU"
     r"|CUDA capability sm_\w+ is not compatible with the current PyTorch|no device code compatible with CUDA arch"
+    r"|PyTorch no longer supports this GPU because it is too old"
+    r"|(?:is for sm\d+-sm\d+|requires building with sm version \S{1,20}), but was built for "
     r"|No compiled \w+ (?:kernel )?for (?:a compute capability|CUDA device|SM)",
     (
         "no kernel image",
         "NoKernelImageForDevice",
         "NO_BINARY_FOR_GPU",
         "is not compatible with the current PyTorch",
+        "no longer supports this GPU",
+        "but was built for",
         "no device code compatible",
         "No compiled ",
     ),
-    "driver_types.h; torch/cuda/__init__.py _check_capability; ggml-cuda common.cuh; vllm csrc scaled_mm_entry.cu",
+    "driver_types.h; torch/cuda/__init__.py _check_capability; ggml-cuda common.cuh; vllm csrc scaled_mm_entry.cu; "
+    "torch and xformers kernel_forward.h; flash-attn flash_fwd_launch_template.h",
+)
+CAPABILITY_FOUND = Message(
+    "cuda-capability-found",
+    r"Found GPU\d+ .{1,80} which is of cuda capability (?P<major>\d+)\.(?P<minor>\d+)",
+    ("which is of cuda capability",),
+    "torch/cuda/__init__.py _check_capability",
+)
+CAPABILITY_RANGE = Message(
+    "cuda-capability-range",
+    r"(?:^|supported by this version of PyTorch is|\))\s*\((?P<least>\d+\.\d+)\) - \((?P<most>\d+\.\d+)\)",
+    (") - (",),
+    "torch/cuda/__init__.py _check_capability (2.8 and later): minimum and maximum",
 )
 ILLEGAL_ACCESS = _error(
     "cuda-illegal-access",
@@ -151,6 +175,12 @@ ECC_UNCORRECTABLE = _error(
     r"uncorrectable ECC error|cudaErrorECCUncorrectable|CUDA_ERROR_ECC_UNCORRECTABLE",
     ("uncorrectable ", "ECCUncorrectable", "ECC_UNCORRECTABLE"),
     "driver_types.h cudaErrorECCUncorrectable",
+)
+DSO_MISMATCH = Message(
+    "cuda-dso-mismatch",
+    r"kernel version (?P<module>[\d.]+) does not match DSO version (?P<library>[\d.]+)",
+    ("does not match DSO version",),
+    "tensorflow and XLA stream_executor/cuda/cuda_diagnostics.cc; tensorflow/tensorflow#1158, jax-ml/jax#11477",
 )
 CUDA_ERROR = Message(
     "cuda-error",
@@ -185,35 +215,11 @@ ALLOCATION = Message(
 )
 
 # --- architectures and compilers ---
-ASSEMBLER_ARCH = Message(
-    "cuda-assembler-arch",
-    r"(?:ptxas fatal\s*:|\bptxas\b.{0,40}) ?\s*Value '(?P<arch>sm_\w+)' is not defined|Unsupported gpu architecture '(?P<gpu>\w+)'"
-    r"|'(?P<target>sm_\w+)' is not a recognized processor|does not support \.target (?P<ptx>sm_\w+)"
-    r"|Unknown CUDA arch \((?P<torch>[\d.]+a?)\)|SM [\d.]+x? requires CUDA >= ?(?P<needs>[\d.]+)"
-    r"|invalid value for --gpu-architecture|(?:nvcc|nvrtc)\b.{0,40}unsupported (?:gpu )?arch\w*\b(?! ')"
-    r"|No supported CUDA architectures found for major versions \[[^\]]*1[12][^\]]*\]"
-    r"|^(?!.*application ptx input).*Unsupported \.version (?P<isa>[\d.]+); current version is '[\d.]+'",
-    (
-        "ptxas",
-        "Unsupported gpu architecture",
-        "is not a recognized processor",
-        "does not support .target",
-        "Unknown CUDA arch",
-        "requires CUDA >=",
-        "Unsupported .version",
-        "--gpu-architecture",
-        "unsupported arch",
-        "unsupported gpu arch",
-        "No supported CUDA architectures found",
-    ),
-    "vllm-project/vllm#32575, triton-lang/triton#10331; nvcc 12.x; flashinfer/compilation_context.py; "
-    "torch/utils/cpp_extension.py",
-)
 COMPILER_MISSING = Message(
     "cuda-compiler-missing",
     r"Could not find nvcc|(?<!bash: )(?<!zsh: )(?:nvcc|ninja): (?:command )?not found|No such file or directory: '[^']*\bnvcc'"
     r"|/nvcc: (?:No such file|not found)|Ninja is required to load C\+\+ extensions"
-    r"|No such file or directory: '(?:[^']*/)?ninja'|CUDA_HOME environment variable is not set"
+    r"|No such file or directory: '(?:[^']*/)?ninja'|CUDA_HOME (?:environment variable is not set|does not exist, unable to compile)"
     r"|Failed to find C compiler|(?:nvcc|ninja)\b.{0,40}(?:executable|binary) (?:was )?not found|Error: NVCC not found"
     r"|cannot find CUDA_HOME|[Nn]o (?:CUDA|C\+\+|C) compiler (?:was )?found|fatal error: Python\.h: No such file"
     r"|No such file or directory: '(?:[^']*/)?(?:gcc|g\+\+|cc|c\+\+)'|unable to find a (?:CUDA|C) compiler",
@@ -222,6 +228,7 @@ COMPILER_MISSING = Message(
         "Ninja is required",
         "ninja",
         "CUDA_HOME environment variable is not set",
+        "CUDA_HOME does not exist",
         "Failed to find C compiler",
         "cannot find CUDA_HOME",
         "compiler found",
@@ -237,9 +244,21 @@ SPECULATIVE = Message(
     r"--speculative[-_](?:config|algo\w*|num|draft|model|eagle)|num_speculative_tokens['\"]?\s*[=:]\s*[1-9]"
     r"|speculative_config['\"]?\s*[=:]\s*(?!['\"]?(?:None|null)\b)[\w{'\"]|SpeculativeConfig\("
     r"|speculative_algorithm['\"]?\s*[=:]\s*['\"]?(?!None|null)[A-Z]|\bMTP\b ?(?:k ?=|=|num)\s*\d"
-    r"|File \"\S{0,200}/(?:speculative|spec_decode)/\w+\.py\", line \d+",
-    ("speculative", "MTP", "/spec_decode/"),
-    "vllm and sglang command lines; vllm v1/engine/core.py prints speculative_config=None when it is off",
+    r"|File \"\S{0,200}/(?:speculative|spec_decode)/\w+\.py\", line \d+|SpecDecoding metrics:|\baccept len: \d"
+    r"|--(?:spec-type|model-draft|draft-(?:max|min|n))[ =]\w|llama-(?:server|cli)\b.{0,400} -md \S",
+    (
+        "speculative",
+        "MTP",
+        "/spec_decode/",
+        "SpecDecoding",
+        "accept len:",
+        "--spec-type",
+        "-draft",
+        "--draft-",
+        " -md ",
+    ),
+    "command lines of vllm, sglang and llama.cpp; vllm v1/engine/core.py prints speculative_config=None when it is "
+    "off; vllm v1/spec_decode/metrics.py; sglang metrics of a decode batch",
 )
 COMPAT_PATH = Message(
     "cuda-compat-path",

@@ -1,4 +1,4 @@
-"""Messages of the kernel and of the NVIDIA module about a GPU as a device: its place, its recovery."""
+"""Messages about a GPU as a device: its place, its recovery, and what DCGM says of its health."""
 
 from qops.evidence.message import Message
 
@@ -20,4 +20,84 @@ RECOVERY_ASKED = Message(
     r"(?:\(PCI:(?P<bus>[0-9a-f:.]{7,16})\): 154, )?GPU recovery action changed from 0x\w+ \([^)]*\) to 0x[1-9a-f]\w* \((?P<action>[\w ]{2,40})\)",
     ("recovery action changed",),
     "driver 570 to 610: the text of Xid 154",
+)
+NEEDS_OPEN_MODULE = Message(
+    "kernel-needs-open-module",
+    r"requires use of (?:the )?NVIDIA open kernel modules",
+    ("NVIDIA open kernel modules",),
+    "driver 570 and later (proprietary flavour) on Blackwell",
+)
+GPU_UNSUPPORTED = Message(
+    "kernel-gpu-unsupported",
+    r"installed in this system is not supported by the|is not supported by the NVIDIA (?P<driver>[\d.]{3,16}) driver release",
+    ("is not supported by the",),
+    "open-gpu-kernel-modules nv.c and the closed module, 390 to 580",
+)
+AER_UNCORRECTABLE = Message(
+    "kernel-aer-uncorrectable",
+    r"severity=Uncorrect(?:able|ed)|(?:AER|PCIe Bus Error): (?:Multiple )?Uncorrect(?:able|ed)\b"
+    r"|AER: can't recover \(no error_detected callback\)|AER: device recovery failed",
+    ("Uncorrect", "AER: can't recover", "AER: device recovery failed"),
+    "Linux drivers/pci/pcie/aer.c, err.c",
+)
+INSTALLER_FAILED = Message(
+    "system-installer-failed",
+    r"Unable to load the kernel module 'nvidia[\w-]{0,20}\.ko'",
+    ("Unable to load the kernel module",),
+    "nvidia-installer 384 to 570; NVIDIA/gpu-driver-container#44",
+)
+DRIVER_LOADS = Message(
+    "kernel-driver-loads",
+    r"NVRM: loading NVIDIA UNIX|nvidia-uvm: Loaded the UVM driver",
+    ("NVRM: loading NVIDIA", "Loaded the UVM driver"),
+    "open-gpu-kernel-modules nv.c, uvm.c",
+)
+INFOROM_CORRUPT = Message(
+    "device-inforom-corrupt",
+    r"infoROM is corrupted at gpu|corrupt InfoROM has been detected",
+    ("infoROM is corrupted", "corrupt InfoROM"),
+    "nvidia-smi 418 to 580; DCGM dcgmlib/dcgm_errors.h",
+)
+DCGM_THERMAL = Message(
+    "dcgm-thermal",
+    r"Detected clock(?:s event| throttling) due to thermal violation in GPU (?P<gpu>\d+)"
+    r"|thermal violations totaling (?!0\.0 )[\d.]+ seconds",
+    ("due to thermal violation", "thermal violations totaling"),
+    "DCGM dcgmlib/dcgm_errors.h, 2.x to 4.x",
+)
+DCGM_MEMORY = Message(
+    "dcgm-memory",
+    r"Detected [1-9]\d* volatile double-bit ECC error|double-bit ECC error has occ?ur+ed on GPU \d+"
+    r"|GPU \d+ ha[sd] uncorrectable memory errors and (?:row remapping|\d+ rows were remapped)"
+    r"|uncontained error \(XID 95\)|retired pages due to DBEs have been detected"
+    r"|Pending page retirements together with a DBE|Found [1-9]\d* faulty memory elements on GPU",
+    (
+        "double-bit ECC error",
+        "uncorrectable memory errors and",
+        "uncontained error",
+        "retired pages due to DBEs",
+        "Pending page retirements",
+        "faulty memory elements",
+    ),
+    "DCGM dcgmlib/dcgm_errors.h, 2.x to 4.x",
+)
+DCGM_LINK = Message(
+    "dcgm-link",
+    r"GPU (?P<gpu>\d+) is running at PCI link (?P<what>generation|width) (?P<now>\d+)X?, which is below the\s+"
+    r"minimum allowed link \w+ of (?P<least>\d+)",
+    ("is running at PCI link",),
+    "DCGM dcgmlib/dcgm_errors.h, 2.x to 4.x",
+)
+NVLINK_UNCORRECTABLE = Message(
+    "device-nvlink-uncorrectable",
+    r"uncorrectable NVLink error detected during the execution|\bcudaErrorNvlinkUncorrectable\b"
+    r"|CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    ("uncorrectable NVLink error", "NvlinkUncorrectable", "NVLINK_UNCORRECTABLE"),
+    "CUDA 220: MIC-DKFZ/nnUNet#1519, NVIDIA/open-gpu-kernel-modules#1355",
+)
+HMM_OOPS = Message(
+    "device-hmm-oops",
+    r"\bRIP: (?:0010:)?(?P<function>uvm_hmm_\w+)\+0x\w+/0x\w+ \[nvidia_uvm\]",
+    ("uvm_hmm_",),
+    "Linux prints where it failed: NVIDIA/open-gpu-kernel-modules#1082, #1110 (595)",
 )

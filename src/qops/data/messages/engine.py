@@ -259,3 +259,9 @@ FREE_MEMORY_SHORT = Message(
     ("less than desired GPU memory utilization",),
     "vllm/v1/worker/gpu_worker.py (0.9 to 0.33) request_memory",
 )
+NO_GPU_FOUND = Message(
+    "engine-no-gpu-found",
+    r"no compatible GPUs were discovered",
+    ("no compatible GPUs",),
+    "ollama discover/gpu.go (0.3 to 0.12); ollama/ollama#7669, #10204",
+)

@@ -40,7 +40,7 @@ FELL_OFF_BUS = Message(
     "kernel-fell-off-bus",
     r"GPU has fallen off the bus|fallen off the bus and is not responding|\bGPU is lost\b"
     r"|Unable to determine the device handle for GPU ?(?:\d+: ?)?(?P<bus>[0-9a-f]{4,8}:[0-9a-f:.]{2,8})?:? "
-    r"?(?:Unknown Error|GPU is lost)|NV(?:ML)?_ERR(?:OR)?_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b"
+    r"?(?:Unknown Error|GPU is lost)|ERR(?:OR)?_GPU_IS_LOST|NVIDIA.{0,120}\(rev ff\)|GPU_LOST\b"
     r"|GPU lost from the bus|nvidia [0-9a-f:.]{7,12}: Unable to change power state from \w+ to \w+, device inaccessible",
     (
         "fallen off the bus",
@@ -64,9 +64,18 @@ RECOVERY_NONE = Message(
 GSP_TIMEOUT = Message(
     "kernel-gsp-timeout",
     r"Timeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP"
-    r"|GSP (?:RM )?heartbeat timed out"
-    r"|GSP task (?:exception|timeout)|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
-    ("waiting for RPC", "GSP heartbeat", "GSP RM", "GSP task", "_kgspRpcRecvPoll", "_kgspLogXid1"),
+    r"|(?:GSP|GSP RM|LibOS) heartbeat timed out|_kgsp\w{0,20}HeartbeatTimedOut:"
+    r"|GSP task (?:watchdog )?(?:exception|timeout)|GSP-CrashCat Report|_kgspRpcRecvPoll.{0,60}GSP RM (?:heartbeat|timed out)|_kgspLogXid1(?:19|20)\b",
+    (
+        "waiting for RPC",
+        "heartbeat timed out",
+        "HeartbeatTimedOut",
+        "GSP RM",
+        "GSP task",
+        "GSP-CrashCat",
+        "_kgspRpcRecvPoll",
+        "_kgspLogXid1",
+    ),
     "kernel_gsp.c 525 to 595; NVIDIA/open-gpu-kernel-modules#446",
 )
 REMAP_FAILED = Message(
@@ -213,9 +222,10 @@ RUNNING_KERNEL = Message(
 )
 KEY_REJECTED = Message(
     "kernel-key-rejected",
-    r"(?:insert|load)(?: module)? '?(?P<module>[\w-]{1,64})'?.{0,10}: (?:Key was rejected by service|Required key not available)"
+    r"(?:insert|load)(?: module)? '?(?P<module>(?!error\b)[\w-]{1,64})'?.{0,10}: (?:Key was rejected by service|Required key not available)"
     r"|(?P<named>nvidia[\w-]{0,32}).{0,60}(?:Key was rejected by service|Required key not available)"
     r"|Loading of (?:unsigned module|module with unavailable key) is (?:rejected|restricted)"
+    r"|Kernel module load error: (?:Key was rejected by service|Required key not available)"
     r"|unsigned module loading is restricted|signature key is not (?:trusted|enrolled)",
     (
         "Key was rejected by service",
@@ -246,18 +256,6 @@ NOUVEAU = Message(
         "rivafb",
     ),
     "open-gpu-kernel-modules nv.c; nvidia-installer; Linux nouveau nvkm/engine/device/base.c",
-)
-NEEDS_OPEN_MODULE = Message(
-    "kernel-needs-open-module",
-    r"requires use of (?:the )?NVIDIA open kernel modules",
-    ("NVIDIA open kernel modules",),
-    "driver 570 and later (proprietary flavour) on Blackwell",
-)
-GPU_UNSUPPORTED = Message(
-    "kernel-gpu-unsupported",
-    r"installed in this system is not supported by the|is not supported by the NVIDIA (?P<driver>[\d.]{3,16}) driver release",
-    ("is not supported by the",),
-    "open-gpu-kernel-modules nv.c and the closed module, 390 to 580",
 )
 LINK_STATE = Message(
     "kernel-link-state",

@@ -5,28 +5,28 @@ from qops.evidence.message import Message
 # --- NVML and nvidia-smi ---
 NVML_MISMATCH = Message(
     "system-nvml-mismatch",
-    r"Driver/library version mismatch|RM has detected an NVML/RM version mismatch|NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+    r"Driver/library version mismatch|RM has detected an NVML/RM version mismatch|ERROR_LIB_RM_VERSION_MISMATCH"
     r"|LibRmVersionMismatch",
     ("Driver/library version mismatch", "version mismatch", "RM_VERSION_MISMATCH", "LibRmVersionMismatch"),
-    "nvml.h; nvidia-smi 460 to 580",
+    "nvml.h and go-nvml, which leaves the NVML_ out; nvidia-smi 460 to 580",
 )
 NVML_UNKNOWN = Message(
     "system-nvml-unknown",
     r"Failed to initialize NVML: Unknown Error|NVMLError_Unknown|nvmlInit\w{0,12}\W.{0,60}Unknown Error"
-    r"|nvml error: unknown error|Failed to initialize NVML: ERROR_UNKNOWN|unable to initialize NVML.{0,20}Unknown",
-    ("NVML: Unknown Error", "NVMLError_Unknown", "nvmlInit", "nvml error", "NVML: ERROR_UNKNOWN", "initialize NVML"),
+    r"|nvml error: unknown error|failed to initi?alize NVML: ERROR_UNKNOWN|unable to initialize NVML.{0,20}Unknown",
+    ("NVML: Unknown Error", "NVMLError_Unknown", "nvmlInit", "nvml error", "NVML: ERROR_UNKNOWN", "lize NVML"),
     "NVIDIA/nvidia-container-toolkit#48, #251, #1227",
 )
 NVML_FAILED = Message(
     "system-nvml-failed",
-    r"Failed to initialize NVML|NVML_ERROR_(?!SUCCESS)\w+|NVMLError\w*|nvml error:|unable to initialize NVML",
-    ("initialize NVML", "NVML_ERROR_", "NVMLError", "nvml error"),
+    r"(?:failed|unable) to initi?ali[sz]e NVML|NVML_ERROR_(?!SUCCESS)\w+|NVMLError\w*|nvml error:",
+    ("lize NVML", "NVML_ERROR_", "NVMLError", "nvml error"),
     "nvml.h; pynvml",
 )
 DRIVER_UNREACHABLE = Message(
     "system-driver-unreachable",
     r"couldn.?t communicate with the NVIDIA driver|nvml error: driver not loaded|NVML: Driver Not Loaded"
-    r"|DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|Found no NVIDIA driver on your system",
+    r"|DriverNotLoaded|ERROR_DRIVER_NOT_LOADED|Found no NVIDIA driver on your system",
     (
         "communicate with the NVIDIA driver",
         "driver not loaded",
@@ -171,8 +171,8 @@ NO_GPU_RUNTIME = Message(
 CDI_UNRESOLVED = Message(
     "system-cdi-unresolved",
     r"unresolvable CDI devices? (?P<device>\S+)|could not select device driver\s+\\*\"cdi\\*\""
-    r"|CDI device injection failed|failed to inject CDI devices",
-    ("CDI device", "could not select device driver"),
+    r"|CDI device injection failed|failed to inject CDI devices|failed to discover GPU vendor from CDI",
+    ("CDI device", "could not select device driver", "GPU vendor from CDI"),
     "tags.cncf.io/container-device-interface; moby/moby#49989; NixOS/nixpkgs#353059",
 )
 DRIVER_FILE_ABSENT = Message(

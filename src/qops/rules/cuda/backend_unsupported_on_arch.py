@@ -9,7 +9,9 @@ from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 # A line that says what is done instead is no failure.
-FALLS_BACK = re.compile(r"fall(?:s|ing)? ?back|fallback|using .{1,60} instead|will use|not selected|skipping", re.I)
+FALLS_BACK = re.compile(
+    r"fall(?:s|ing)? ?back|fallback|using .{1,60} instead|will (?:use|default)|not selected|skipping", re.I
+)
 RAISED = re.compile(r"\w+(?:Error|Exception): |Aborting")  # a program gives up, rather than choosing
 NAMED = re.compile(
     r"trtllm|TllmGen|FlashAttention|FlashMLA|FlashInfer|deep_?gemm|cutlass|cudnn|marlin|machete|FA ?[234]\b|triton",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import cuda, kernel, system
-from qops.derive.cuda_compat import host_driver, newer_compat, printed, stale_compat
+from qops.derive.cuda_compat import host_driver, module_differs, newer_compat, printed, stale_compat
 from qops.evidence.gpu import DriverModule, Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import CudaLibraries, CudaResults
@@ -35,7 +35,7 @@ def cuda_compat_lib_shadows_driver(
     if not seen:
         yield from _waiting(libraries, host_driver(module, gpus))
         return
-    differ = logs.find(system.NVML_MISMATCH, kernel.API_MISMATCH)
+    differ = (*logs.find(system.NVML_MISMATCH, kernel.API_MISMATCH), *module_differs(logs, gpus))
     if differ:
         yield RuledOut("the driver's own library and the kernel module differ, which gives 803 too", quotes(differ, 1))
         return

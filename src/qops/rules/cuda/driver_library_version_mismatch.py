@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from qops.data.messages import kernel, system
-from qops.evidence.gpu import DriverModule
+from qops.derive.cuda_compat import module_differs
+from qops.evidence.gpu import DriverModule, Gpus
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import CudaLibraries
 from qops.rule import Confidence, Fix, Found, rule
@@ -33,14 +34,15 @@ from qops.rule import Confidence, Fix, Found, rule
     ),
 )
 def driver_library_version_mismatch(
-    logs: Logs, module: DriverModule | None, libraries: CudaLibraries | None
+    logs: Logs, module: DriverModule | None, libraries: CudaLibraries | None, gpus: Gpus | None
 ) -> Iterator[Found]:
     """The kernel module and the driver's libraries are of different versions."""
-    hits = logs.find(system.NVML_MISMATCH, kernel.API_MISMATCH)
+    told = module_differs(logs, gpus)
+    hits = (*logs.find(system.NVML_MISMATCH, kernel.API_MISMATCH), *told)
     if not hits:
         return
     said = logs.first(system.NVML_VERSION)
-    library = said.groups["version"] if said else ""
+    library = said.groups["version"] if said else told[0].groups["library"] if told else ""
     if not library and libraries and module:
         library = next((x.version for x in libraries.driver if x.version != module.version), "")
     upgrade = logs.find(system.DRIVER_UPGRADED)

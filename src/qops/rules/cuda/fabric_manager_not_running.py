@@ -65,6 +65,9 @@ def fabric_manager_not_running(
         )
     elif refused:
         count, short = missing_gpu(logs, gpus)
+        if _no_switches(gpus):
+            yield RuledOut("these GPUs are not on an NVSwitch baseboard: 802 has another reason here", refused[:1])
+            return
         waiting, up = in_progress(logs, gpus), quotes(logs.find(system.FABRIC_MANAGER_UP), 1)
         if waiting or short or up:
             because = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import cuda
+from qops.data.messages import cuda, engine
 from qops.derive.cuda_compat import printed
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
@@ -28,6 +28,7 @@ def no_kernel_image_for_arch(logs: Logs, results: CudaResults | None, gpus: Gpus
     hits = logs.find(cuda.NO_KERNEL_IMAGE)
     evidence = (*quotes(hits, 3), *printed(results, NO_IMAGE))
     if not evidence:
+        yield from _outside(logs)
         return
     gpu = next((g for g in gpus.gpus if g.compute_capability), None) if gpus else None
     yield Found(
@@ -37,3 +38,20 @@ def no_kernel_image_for_arch(logs: Logs, results: CudaResults | None, gpus: Gpus
         evidence=evidence,
         confidence=Confidence.CERTAIN,
     )
+
+
+def _outside(logs: Logs) -> Iterator[Found]:
+    """Read torch's warning of a GPU outside the range that it was built for."""
+    found, limits = logs.first(cuda.CAPABILITY_FOUND), logs.first(cuda.CAPABILITY_RANGE)
+    if not found or not limits or logs.find(engine.READY):
+        return
+    have = (int(found.groups["major"]), int(found.groups["minor"]))
+    least, most = (tuple(int(n) for n in limits.groups[end].split(".")) for end in ("least", "most"))
+    # A later minor number runs the code of an earlier one: torch warns of 12.1 above 12.0, and it works.
+    if have < least or have[0] > most[0]:
+        yield Found(
+            subject="GPU",
+            message=f"torch has no code for this GPU's compute capability {have[0]}.{have[1]}",
+            evidence=(found.quote, limits.quote),
+            confidence=Confidence.LIKELY,
+        )

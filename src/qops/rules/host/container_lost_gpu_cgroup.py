@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel, system
+from qops.data.messages import cluster, kernel, system
 from qops.evidence.container import ContainerGpus, Containers, GpusInContainers
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Logs, quotes
@@ -39,6 +39,10 @@ def container_lost_gpu_cgroup(
         yield from (_seen(view, outside) for view in views)
         return
     reloads = logs.find(system.DAEMON_RELOAD)
+    barred = logs.find(cluster.NO_CGROUPS)
+    if barred and not reloads:
+        yield RuledOut("the toolkit's no-cgroups gives no container a device, from its start on", quotes(barred, 1))
+        return
     inside = logs.find(system.IN_CONTAINER)
     listed = quotes(logs.find(system.GPU_LISTED), 1) or outside
     running = tuple(c.quote for c in (containers.containers if containers else ()) if c.running)[:1]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import system
+from qops.data.messages import cluster, kernel, system
 from qops.evidence.container_engine import ContainerEngine
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -25,6 +25,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
 def container_toolkit_missing(logs: Logs, engine: ContainerEngine | None) -> Iterator[Found | RuledOut]:
     """The container engine has no NVIDIA runtime and no CDI device."""
     plain, cdi = logs.find(system.NO_GPU_RUNTIME), logs.find(system.CDI_UNRESOLVED)
+    plugin = logs.find(cluster.PLUGIN_WITHOUT_NVML)
     if plain and engine is not None and "nvidia" in engine.info.runtimes:
         # A container keeps the error of its last start until it is started again.
         seen = (engine.info.quote,) if engine.info.quote else ()
@@ -49,4 +50,14 @@ def container_toolkit_missing(logs: Logs, engine: ContainerEngine | None) -> Ite
                 subject="container engine",
                 message="no CDI specification describes the GPUs that the container asks for",
                 evidence=quotes(cdi, 3),
+            )
+    elif plugin:
+        absent = logs.find(system.DRIVER_UNREACHABLE, kernel.MODULE_NOT_FOUND)
+        if absent:
+            yield RuledOut("the host's driver does not answer, so no container finds NVML", quotes(absent, 1))
+        else:
+            yield Found(
+                subject="container engine",
+                message="the device plugin was started without NVML: its container did not get the NVIDIA runtime",
+                evidence=quotes(plugin, 2),
             )

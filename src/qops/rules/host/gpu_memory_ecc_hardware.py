@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data import xid
-from qops.data.messages import cuda, kernel, system
+from qops.data.messages import cuda, device, kernel, system
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, Severity, rule
@@ -43,7 +43,7 @@ def gpu_memory_ecc_hardware(logs: Logs, gpus: Gpus | None) -> Iterator[Found | R
     logged = logs.find(kernel.XID_MEMORY)
     marked = [h for h in logs.find(kernel.XID_REMAP) if h.groups["code"] == "63"]
     xids, recorded = ([h for h in some if not _reset_since(h, gpus)] for some in (logged, marked))
-    hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED, system.REMAP_PENDING))
+    hits = (*xids, *logs.find(cuda.ECC_UNCORRECTABLE, kernel.REMAP_FAILED, system.REMAP_PENDING, device.DCGM_MEMORY))
     if not hits and not recorded:
         if old := (*logged, *marked):
             yield RuledOut(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel, system
+from qops.data.messages import device, system
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, rule
 
@@ -21,7 +21,7 @@ from qops.rule import Confidence, Fix, Found, rule
 )
 def gpu_not_supported_by_driver(logs: Logs) -> Iterator[Found]:
     """The installed driver branch does not support this GPU."""
-    hits = logs.find(kernel.GPU_UNSUPPORTED)
+    hits = logs.find(device.GPU_UNSUPPORTED)
     if hits:
         driver = next((h.groups["driver"] for h in hits if "driver" in h.groups), "")
         yield Found(

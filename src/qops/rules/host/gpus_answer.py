@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import health, system
+from qops.data.messages import device, health, system
 from qops.derive.progress import may_wait
 from qops.derive.soundness import alone, starting, unexplained
 from qops.evidence.engine import EngineLogs
@@ -15,6 +15,8 @@ from qops.rule import Confidence, Found, Role, Severity, rule
 
 BUSY, LITTLE = 90, 0.3  # percent of utilisation; share of the power limit that computing does not stay below
 _PATHS = frozenset(path.value for path in Path)
+
+UNIFIED = 80  # watts that a GB10, which tells no limit, draws when it computes; held in its low-power state it draws 20
 
 
 @rule("HST801", "gpus-answer", role=Role.INFO, severity=Severity.INFO)
@@ -32,10 +34,12 @@ def gpus_answer(
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
     if unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
+    if logs and logs.find(device.INFOROM_CORRUPT):
+        return  # what the board stores of itself is damaged; whether it computes right, the list does not say
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
-        if any(g.remap_failed or g.ecc_uncorrected or _spins(g) for g in gpus.gpus):
+        if any(g.remap_failed or g.ecc_uncorrected or _spins(g) or _off_fabric(g) for g in gpus.gpus):
             return
         named = len({g.index for g in gpus.gpus})
         name = next((f" ({g.name})" for g in gpus.gpus if g.name), "")
@@ -70,6 +74,12 @@ def _is_row(cells: list[str]) -> bool:
 
 def _spins(gpu: Gpu) -> bool:
     """Return whether `gpu` says that it is busy and draws about what it draws when it waits."""
-    if gpu.utilization is None or gpu.power is None or not gpu.power_limit:
+    limit = gpu.power_limit or (UNIFIED if "GB10" in gpu.name else 0)
+    if gpu.utilization is None or gpu.power is None or not limit:
         return False
-    return gpu.utilization >= BUSY and gpu.power < LITTLE * gpu.power_limit
+    return gpu.utilization >= BUSY and gpu.power < LITTLE * limit
+
+
+def _off_fabric(gpu: Gpu) -> bool:
+    """Return whether the registration of `gpu` with the NVLink fabric ended in a failure."""
+    return gpu.fabric_state == "Completed" and gpu.fabric_status not in ("", "Success")

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from qops.data import sxid, xid
+from qops.data.messages import device
 from qops.evidence.kernel import KernelLog, Xid
+from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, rule
 
 _INTENDED = (121, 155, 159)  # corrected, asked for by software, or told by another Xid
@@ -30,10 +32,11 @@ _INTENDED = (121, 155, 159)  # corrected, asked for by software, or told by anot
         ),
     ),
 )
-def nvlink_error(log: KernelLog) -> Iterator[Found | RuledOut]:
+def nvlink_error(logs: Logs, log: KernelLog | None) -> Iterator[Found | RuledOut]:
     """A GPU or a switch reports an error of NVLink."""
-    ours = [x for x in log.xids if not x.switch and xid.meaning(x.code).kind == "link" and x.code not in _INTENDED]
-    switches = [x for x in log.xids if x.switch]
+    xids = log.xids if log else ()
+    ours = [x for x in xids if not x.switch and xid.meaning(x.code).kind == "link" and x.code not in _INTENDED]
+    switches = [x for x in xids if x.switch]
     fatal = [x for x in switches if _is_fatal(x)]
     if ours or fatal:
         first = (ours or fatal)[0]
@@ -45,6 +48,14 @@ def nvlink_error(log: KernelLog) -> Iterator[Found | RuledOut]:
             confidence=Confidence.CERTAIN,
             # A link has two ends: one side alone may only tell what befell the other.
             role=Role.CAUSE if len(ends) > 1 else Role.SYMPTOM,
+        )
+    elif hits := logs.find(device.NVLINK_UNCORRECTABLE):
+        yield Found(
+            subject="NVLink",
+            message="CUDA gave up on an NVLink error that could not be corrected; the kernel's log names the link",
+            evidence=quotes(hits, 2),
+            confidence=Confidence.CERTAIN,
+            role=Role.SYMPTOM,
         )
     elif switches:
         yield RuledOut("the switch calls its errors not fatal", tuple(x.quote for x in switches[:2]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import system
+from qops.data.messages import device, system
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, Role, rule
 
@@ -28,6 +28,7 @@ def nvml_failed(logs: Logs) -> Iterator[Found]:
         system.ADAPTER_FAILED,
         system.GPU_IN_ERROR,
         system.LIBRARY_LOAD_FAILED,
+        device.INSTALLER_FAILED,
     )
     if hits:
         yield Found(

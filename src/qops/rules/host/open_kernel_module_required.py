@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel, system
+from qops.data.messages import device, system
 from qops.evidence.gpu import DriverModule
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, rule
@@ -22,7 +22,7 @@ from qops.rule import Confidence, Fix, Found, rule
 )
 def open_kernel_module_required(logs: Logs, module: DriverModule | None) -> Iterator[Found]:
     """This GPU works with the open kernel module only, and the closed one is installed."""
-    hits = logs.find(kernel.NEEDS_OPEN_MODULE)
+    hits = logs.find(device.NEEDS_OPEN_MODULE)
     if not hits:
         return
     yield Found(

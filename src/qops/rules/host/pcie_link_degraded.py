@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import device as gpu_device
 from qops.data.messages import kernel, launch
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
@@ -87,6 +88,15 @@ def _lanes(pcie: PcieTree | None, gpu: Gpu) -> int:
 
 def _stated(logs: Logs) -> Iterator[Found]:
     """Read the link's properties where they are given one a line, with no GPU named."""
+    for hit in logs.find(gpu_device.DCGM_LINK):
+        g = hit.groups
+        yield Found(
+            subject=f"GPU {g['gpu']}",
+            message=f"DCGM measured the PCIe link {g['what']} of GPU {g['gpu']} at {g['now']}, below {g['least']}",
+            evidence=(hit.quote,),
+            confidence=Confidence.LIKELY,
+        )
+        return
     most = {h.groups["what"]: int(h.groups["most"]) for h in logs.find(launch.STATED_LINK_MAX)}
     busy = logs.find(launch.STATED_BUSY)
     for hit in logs.find(launch.STATED_LINK):

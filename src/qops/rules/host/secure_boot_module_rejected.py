@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel, system
+from qops.data.messages import device, kernel, system
 from qops.evidence.kernel import Modules
 from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -26,7 +26,7 @@ def secure_boot_module_rejected(logs: Logs, modules: Modules | None) -> Iterator
     hits = logs.find(kernel.KEY_REJECTED)
     named = tuple(h for h in hits if _module(h).startswith("nvidia"))
     nameless = tuple(h for h in hits if not _module(h))
-    context = logs.find(system.DRIVER_UNREACHABLE)
+    context = logs.find(system.DRIVER_UNREACHABLE, device.INSTALLER_FAILED)
     enabled = logs.find(kernel.SECURE_BOOT)
     unenrolled = logs.find(system.KEY_NOT_ENROLLED) if enabled and context else ()
     refused = logs.find(system.NOT_PERMITTED) if nameless else ()

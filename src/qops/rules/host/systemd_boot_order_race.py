@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import system
+from qops.data.messages import cuda, device, engine, system
 from qops.evidence.container import Containers
-from qops.evidence.message import Logs, quotes
+from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, rule
 
 BY_ITSELF = ("always", "unless-stopped")  # restart policies that start a container at boot
@@ -35,6 +35,12 @@ def systemd_boot_order_race(logs: Logs, containers: Containers | None) -> Iterat
         c.quote for c in (containers.containers if containers else ()) if c.restart in BY_ITSELF
     )
     if not cdi and not nodes:
+        if boot and (pair := _before_the_driver(logs)):
+            yield Found(
+                subject="unit",
+                message="a service looked for GPUs at boot before the driver was loaded, and found none",
+                evidence=(*quotes(pair), *boot),
+            )
         return
     if boot or nodes or (driver and policy):
         confidence = (
@@ -52,3 +58,12 @@ def systemd_boot_order_race(logs: Logs, containers: Containers | None) -> Iterat
         evidence=(*quotes(cdi, 2), *quotes(nodes, 2), *policy[:1], *boot),
         confidence=confidence,
     )
+
+
+def _before_the_driver(logs: Logs) -> tuple[Hit, ...]:
+    """Return where a program found no GPU, and where the driver was loaded later, in one journal."""
+    for early in logs.find(engine.NO_GPU_FOUND, cuda.DEVICE_NOT_INFERRED, cuda.NO_VISIBLE_GPU):
+        for late in logs.find(device.DRIVER_LOADS):
+            if early.quote.source == late.quote.source and early.quote.line < late.quote.line:
+                return (early, late)
+    return ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import health, system
+from qops.data.messages import device, health, system
 from qops.evidence.gpu import Gpus
 from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, Role, Severity, rule
@@ -41,7 +41,7 @@ def thermal_throttle(logs: Logs, gpus: Gpus | None) -> Iterator[Found]:
             )
             return
     now = (
-        *logs.find(system.THERMAL_ACTIVE),
+        *logs.find(system.THERMAL_ACTIVE, device.DCGM_THERMAL),
         *(h for h in logs.find(system.EVENT_MASK) if int(h.groups["mask"], 16) & (SOFTWARE | HARDWARE)),
     )
     counted = tuple(

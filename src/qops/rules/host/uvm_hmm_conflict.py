@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import kernel
+from qops.data.messages import device, kernel
 from qops.evidence.message import Logs, quotes
 from qops.rule import Confidence, Fix, Found, rule
 
@@ -33,5 +33,12 @@ def uvm_hmm_conflict(logs: Logs) -> Iterator[Found]:
             "host",
             "nvidia-uvm was refused address space for HMM (error -34): this kernel places it by KASLR out of reach",
             quotes(hits, 2),
+            Confidence.CERTAIN,
+        )
+    elif oops := logs.find(device.HMM_OOPS):
+        yield Found(
+            "host",
+            f"the kernel failed in {oops[0].groups['function']} of nvidia-uvm: its HMM code has an error",
+            quotes(oops, 2),
             Confidence.CERTAIN,
         )
