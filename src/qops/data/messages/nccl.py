@@ -43,7 +43,7 @@ SHM_FALLOCATE = Message(
 
 SHM_SEGMENT = Message(
     "nccl-shm-segment",
-    r"Error while (?:creating|attaching to) shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"
+    r"Error while (?P<what>creating|attaching to) shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"
     r"(?:, error: (?P<error>[^(]+))?",
     ("shared memory segment",),
     "NCCL 2.4 and later; libnccl 2.18.3, 2.23.4, 2.32.3",
