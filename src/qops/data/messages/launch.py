@@ -27,6 +27,24 @@ GLOO_CONNECT_LOOPBACK = Message(
     ("remote=",),
     "gloo transport/tcp/pair.cc: `timed out connecting: …, remote=[…]:port`",
 )
+GLOO_REFUSED_BY_ITSELF = Message(
+    "gloo-refused-by-itself",
+    r"gloo/transport/tcp/pair\.cc:\d{1,5}\] connect \[(?P<address>127\.[\d.]{5,11}|::1)\]:\d{1,5}: Connection refused",
+    (": Connection refused",),
+    "gloo transport/tcp/pair.cc to 2023 (pytorch/pytorch 15592)",
+)
+GLOO_PEER = Message(
+    "gloo-peer",
+    r"(?:timed out connecting|SO_ERROR|Connection refused).{0,120}?remote=\[",
+    ("remote=[",),
+    "gloo transport/tcp/pair.cc: which peer could not be reached",
+)
+GLOO_NO_ERROR = Message(
+    "gloo-no-error",
+    r"Gloo connectFullMesh failed with \[.{1,200}?pair\.cc:\d{1,5}\] no error",
+    ("Gloo connectFullMesh failed",),
+    "torch ProcessGroupGloo.cpp 2.3 and later, gloo transport/tcp/pair.cc",
+)
 GLOO_CONNECT_FAILED = Message(
     "gloo-connect-failed",
     r"Gloo connectFullMesh failed",
