@@ -106,9 +106,10 @@ def consumer(names: Sequence[str]) -> bool:
 
 
 def names(gpus: Gpus | None, logs: Logs | None) -> tuple[str, ...]:
-    """Return the boards' names: from nvidia-smi, or from the head that nccl-tests prints."""
+    """Return the boards' names: from nvidia-smi, or from the head that nccl-tests or CUDA's sample prints."""
     known = tuple(g.name for g in (gpus.gpus if gpus else ()) if g.name)
-    return known or tuple(h.groups["name"].strip() for h in (logs.find(launch.NCCL_TESTS_DEVICE) if logs else ()))
+    heads = logs.find(launch.NCCL_TESTS_DEVICE, launch.PEER_SAMPLE_DEVICE) if logs else ()
+    return known or tuple(h.groups["name"].strip() for h in heads)
 
 
 def without_nvlink(names: Sequence[str]) -> bool:
@@ -129,6 +130,11 @@ def offers_no_p2p(names: Sequence[str], driver: str) -> bool:
     """
     numbers = [int(n) for n in re.findall(r"[0-9]{1,6}", driver)[:2]]
     return series(names, "50") or (series(names, "40") and tuple(numbers) >= _WITHDRAWN)
+
+
+def offers_broken_p2p(names: Sequence[str], driver: str) -> bool:
+    """Return whether NVIDIA's own driver offers P2P on these boards and it does not work: GeForce 40, before 525.105."""
+    return bool(driver) and series(names, "40") and not offers_no_p2p(names, driver)
 
 
 def patched(kernel: KernelLog | None) -> tuple[Quote, ...]:

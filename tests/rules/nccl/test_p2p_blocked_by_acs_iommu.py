@@ -130,3 +130,11 @@ def test_a_command_line_that_switches_the_iommu_on() -> None:
     files = {"topo.txt": FAR, "p2p.txt": p2p(), "smi.csv": spin(), "cmdline.txt": line.format("")}
     (one,) = [o for o in outcomes(rule, files) or () if isinstance(o, Found)]
     assert one.confidence is Confidence.LIKELY and "translates" in one.message
+
+
+def test_an_rdma_adapter_is_a_peer_as_well() -> None:
+    denied = "n1:5:9 [3] transport/net_ib.cc:801 NCCL WARN NET/IB : Got completion with error {}, opcode 1, len 21938, vendor err 81\n"
+    redirect = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-\n"
+    assert causes({"job.log": denied.format(4), "lspci.txt": redirect}) == ["p2p-blocked-by-acs-iommu"]
+    assert causes({"job.log": denied.format(4), "lspci.txt": redirect.replace("Redir+", "Redir-")}) == []
+    assert causes({"job.log": denied.format(12), "lspci.txt": redirect}) == []

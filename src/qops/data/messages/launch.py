@@ -144,6 +144,19 @@ PEER_ACCESS_CAN = Message(
     ("CAN Access Peer",),
     "NVIDIA/cuda-samples p2pBandwidthLatencyTest",
 )
+PEER_SAMPLE_DEVICE = Message(
+    "cuda-peer-sample-device",
+    r"^\s*Device: (?P<index>\d{1,3}), (?P<name>[^,]{3,60}), pciBusID: [0-9a-f]{1,4}, pciDeviceID:",
+    (", pciBusID:",),
+    "NVIDIA/cuda-samples p2pBandwidthLatencyTest",
+)
+PEER_ENABLE_FAILED = Message(
+    "cuda-peer-enable-failed",
+    r"code=205\(\w{1,60}\) \"cudaDeviceEnablePeerAccess\(|"
+    r"p2pBandwidthLatencyTest\.cu:\d{1,5}: 'mapping of buffer object failed'",
+    ("cudaDeviceEnablePeerAccess(", "mapping of buffer object failed"),
+    "NVIDIA/cuda-samples simpleP2P, p2pBandwidthLatencyTest (tinygrad/open-gpu-kernel-modules 5, 44)",
+)
 ACS_NUMBER = Message(
     "acs-control-number",
     r"ACSCtl\S{0,3}\s{0,4}(?:=\s?)?0x(?P<bits>[0-9a-fA-F]{1,4})\b",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import nccl as messages
+from qops.data.messages import rdma
 from qops.derive import p2p, platform, stall
 from qops.derive.peer_probe import passed
 from qops.evidence.engine import EngineLogs, JobResults
@@ -13,6 +14,7 @@ from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
 from qops.evidence.peer_probe import PeerProbe
 from qops.evidence.process import Environment
+from qops.evidence.text import Quote
 from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
@@ -27,6 +29,7 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
         "engine-stalled",
         "nccl-p2p-level-forced",
         "custom-allreduce-unsupported",
+        "ib-completion-error",
         "job-failed",
         "engine-silent-at-nccl",
         "engine-core-failed",
@@ -73,6 +76,13 @@ def p2p_blocked_by_acs_iommu(
     probe: PeerProbe | None,
 ) -> Iterator[Found | RuledOut]:
     """ACS redirect or IOMMU translation above the GPUs breaks PCIe P2P: NCCL, and the engine's all-reduce, hang."""
+    adapter = _adapter(logs, tree)
+    if adapter:
+        message = (
+            "an RDMA adapter may not access the memory that it was given, and bridges redirect what it sends to a GPU"
+        )
+        yield Found("GPUs and adapters", message, adapter, Confidence.LIKELY)
+        return
     far = p2p.far_pairs(topology)
     if p2p.has_nvlink(topology) or (topology is not None and not topology.pairs):
         return
@@ -164,3 +174,13 @@ def p2p_blocked_by_acs_iommu(
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,
         )
+
+
+def _adapter(logs: Logs, tree: PcieTree | None) -> tuple[Quote, ...]:
+    """Return a transfer that failed on the adapter's own side (IBV_WC_LOC_PROT_ERR), beside redirecting bridges.
+
+    With GPUDirect RDMA the adapter is a peer of the GPU, and redirection breaks its way as well (NVIDIA/nccl 214, 304).
+    """
+    denied = next((h for h in logs.find(rdma.IB_COMPLETION) if h.groups["status"] == "4"), None)
+    found = (*(q for _, q in platform.redirects(tree)), *platform.redirect_number(logs))
+    return (denied.quote, *found[:2]) if denied and found else ()
