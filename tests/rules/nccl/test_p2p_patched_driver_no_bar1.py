@@ -77,3 +77,16 @@ def test_a_bar1_that_is_smaller_than_the_memory() -> None:
     small = query.format("21", 32768) + query.format("41", 32768)
     assert causes({"job.log": error, "q.txt": small})[:1] == ["p2p-patched-driver-no-bar1"]
     assert causes({"job.log": error, "gpus.csv": boards}) == []
+
+
+def test_pieces_that_do_not_say_whose_bar1_it_is() -> None:
+    error = "RuntimeError: CUDA error: mapping of buffer object failed\n"
+    table = "".join(
+        f"|   {i}  NVIDIA GeForce RTX 4090 D      On  |   00000000:{bus}:00.0 Off |                  Off |\n"
+        "| 30%   40C    P0             51W /  425W |       1MiB /  49140MiB |      0%      Default |\n"
+        for i, bus in enumerate(("21", "41"))
+    )
+    head = "| NVIDIA-SMI 570.86.15              Driver Version: 570.86.15      CUDA Version: 12.8     |\n"
+    bar = "    BAR1 Memory Usage\n        Total                             : {} MiB\n"
+    assert causes({"job.log": error, "smi.txt": head + table + bar.format(32768)})[:1] == ["p2p-patched-driver-no-bar1"]
+    assert causes({"job.log": error, "smi.txt": head + table + bar.format(65536)}) == []

@@ -213,6 +213,12 @@ TEST_PASSED = Message(
     ("Out of bounds values",),
     "NVIDIA/nccl-tests src/common.cu",
 )
+SANITY_PASSED = Message(
+    "vllm-nccl-check-passed",
+    r"vLLM NCCL with cuda graph is successful!",
+    ("vLLM NCCL with cuda graph is successful",),
+    "vllm docs/usage/troubleshooting.md: the last line of its check of NCCL",
+)
 STATED_LINK = Message(
     "stated-pcie-link",
     r"\bpcie\.link\.(?P<what>gen|width)\.current\W{1,4}(?P<now>\d{1,2})\b",

@@ -6,7 +6,7 @@ from qops.data.messages import launch
 from qops.data.messages import nccl as messages
 from qops.derive import p2p, platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
-from qops.evidence.gpu import DriverParams, Gpus, GpuSamples, P2pStatus
+from qops.evidence.gpu import DriverParams, Gpu, Gpus, GpuSamples, P2pStatus
 from qops.evidence.kernel import KernelLog
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras
@@ -64,6 +64,8 @@ def p2p_patched_driver_no_bar1(
     small = [
         g for g in (gpus.gpus if gpus else ()) if g.bar1_total and g.memory_total and g.bar1_total < g.memory_total
     ]
+    if not small and gpus:
+        small = _apart(gpus)
     unmapped = _unmapped(logs, platform.names(gpus, logs), small=bool(small))
     if unmapped and not platform.static_bar1(params):
         where = f"; BAR1 of GPU {small[0].index} is {(small[0].bar1_total or 0) >> 20} MiB" if small else ""
@@ -100,6 +102,13 @@ def p2p_patched_driver_no_bar1(
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,
         )
+
+
+def _apart(gpus: Gpus) -> list[Gpu]:
+    """Return the GPUs whose BAR1 is smaller than any memory shown, where pasted pieces do not say whose BAR1 it is."""
+    bars = [g for g in gpus.gpus if g.bar1_total and not g.memory_total]
+    sizes = [g.memory_total for g in gpus.gpus if g.memory_total]
+    return [g for g in bars if sizes and (g.bar1_total or 0) < min(sizes)]
 
 
 def _unmapped(logs: Logs, names: tuple[str, ...], *, small: bool) -> tuple[Quote, ...]:
