@@ -225,3 +225,9 @@ FREE_MEMORY_SHORT = Message(
     ("less than desired GPU memory utilization",),
     "vllm/v1/worker/gpu_worker.py (0.9 to 0.33) request_memory",
 )
+OTHER_ENGINE = Message(
+    "engine-of-another-kind",
+    r"\[TensorRT-LLM\]\[|\[TRT-LLM\]|\btext_generation_(?:launcher|router)\b",
+    ("[TensorRT-LLM]", "[TRT-LLM]", "text_generation_"),
+    "TensorRT-LLM's loggers in C++ and Python; text-generation-inference: nothing here reads whether they serve",
+)

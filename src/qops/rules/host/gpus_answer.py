@@ -2,20 +2,28 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import process, system
-from qops.evidence.engine import EngineLogs
+from qops.data.messages import engine, process, system
+from qops.derive import stall
+from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
+from qops.evidence.nccl import NcclLog
 from qops.rule import Confidence, Found, Role, Severity, rule
 
 BUSY, LITTLE = 90, 0.3  # percent of utilisation; share of the power limit that computing does not stay below
 
 
 @rule("HST801", "gpus-answer", role=Role.INFO, severity=Severity.INFO)
-def gpus_answer(gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None) -> Iterator[Found]:
+def gpus_answer(
+    gpus: Gpus | None, logs: Logs | None, engines: EngineLogs | None, nccl: NcclLog | None, jobs: JobResults | None
+) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
     if engines and not any(e.ready for e in engines.logs):
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
+    if (nccl and (nccl.ranks or nccl.channels) and not stall.works(jobs, engines)) or (
+        logs and logs.find(engine.OTHER_ENGINE)
+    ):
+        return  # the same for a job of several GPUs that was begun, and for an engine whose log nobody reads here
     if logs and _unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
     if gpus and gpus.bare:
