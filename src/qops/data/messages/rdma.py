@@ -16,6 +16,12 @@ MEMLOCK_UCX = Message(
     ("Please set max locked memory",),
     "UCX uct/ib/base/ib_log.c",
 )
+VERBS_MUTE = Message(
+    "ibv-failed-without-error",
+    r"NCCL WARN Call to (?P<call>ibv_(?:reg_mr|create_|alloc_pd)\w{0,20}) failed\s*$",
+    ("Call to ibv_",),
+    "NCCL 2.2 to 2.12, ibvwrap.cc (IBV_PTR_CHECK): the error is not said",
+)
 REGISTER_GPU_MEMORY = Message(
     "ibv-register-gpu-memory",
     r"ibv_reg_dmabuf_mr\w{0,20}\b.{0,40}?failed(?:\s*:| with error) (?P<error>[^,]{3,80})",
