@@ -226,13 +226,6 @@ MISMATCHED_COLLECTIVE = Message(
     "NCCL 2.4 to 2.6, init.cc",
 )
 
-GPU_PAGE_FAULT = Message(
-    "iommu-gpu-page-fault",
-    r"nvidia (?P<gpu>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): AMD-Vi: Event logged \[IO_PAGE_FAULT",
-    ("IO_PAGE_FAULT",),
-    "linux drivers/iommu/amd/iommu.c amd_iommu_report_page_fault: the device's driver stands before it",
-)
-
 SOCKET_INTERFACES = Message(
     "nccl-socket-interfaces",
     r"NET/Socket\s?: Using (?P<interfaces>\[0\].{1,1500})",

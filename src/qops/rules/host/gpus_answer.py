@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from qops.data.messages import engine, process, system
-from qops.derive import stall
+from qops.derive import platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus
 from qops.evidence.message import Logs, quotes
@@ -26,6 +26,8 @@ def gpus_answer(
         return  # the same for a job of several GPUs that was begun, and for an engine whose log nobody reads here
     if logs and _unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
+    if logs and platform.refused(logs, gpus):
+        return  # an IOMMU that refuses what a GPU sends
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:
