@@ -141,7 +141,8 @@ def torch_lags(torch: TorchLog | None) -> tuple[Lag, ...]:
         high = max(waits, default=0)
         if low >= high:
             continue
-        timeouts = [t for t in torch.timeouts if t.sequence == high or t.sequence is None] if torch else []
+        spoken = [t for t in torch.timeouts if t.group in ("", group)] if torch else []
+        timeouts = [t for t in spoken if t.sequence == high or t.sequence is None]
         behind = [states[r] for r, n in counts.items() if n == low]
         ahead = [states[r] for r, n in counts.items() if n > low]
         found.append(
