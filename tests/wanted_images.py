@@ -20,7 +20,6 @@ def images(*there: Image, look: Look | None = None, **more: Any) -> Images:
     """Return all of a host's images; those that are there were looked into."""
     whole: dict[str, Any] = {
         "engine": "docker",
-        "root": "/var/lib/docker",
         "images": there,
         "wanted": (WantedImage("engine", NAME, QUOTE, DIGEST),),
         "kept": {"engine": (KeptImage(LOCAL, DIGEST),)},

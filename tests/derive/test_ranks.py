@@ -1,9 +1,9 @@
 import pytest
 from scenes import answer, quote, ras
 
-from qops.derive.ranks import Member, member_of, names, ras_lags, ras_moves, torch_lags
+from qops.derive.ranks import Member, flight_lags, member_of, names, ras_lags, ras_moves, torch_lags
 from qops.evidence.process import Process, Processes
-from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkState
+from qops.evidence.torch import FlightEntry, FlightRecord, FlightRecords, TorchLog, WatchdogTimeout, WorkState
 
 
 def test_a_lag_that_stands_still_is_one() -> None:
@@ -31,6 +31,31 @@ def test_last_words_of_the_ranks_name_the_one_behind() -> None:
     )
     (lag,) = torch_lags(torch)
     assert (lag.behind, lag.op, lag.final) == ((Member(1),), "ALLREDUCE", True)
+
+
+def test_who_enqueued_ahead_waits_in_what_it_did_not_complete() -> None:
+    work = tuple(WorkState(r, n, 2069, quote(f"rank {r}")) for r, n in ((7, 2082), (8, 2070), (13, 2070)))
+    assert torch_lags(TorchLog(work=work)) == ()
+    missing = (*work, WorkState(3, 2069, 2069, quote("rank 3")))
+    (lag,) = torch_lags(TorchLog(work=missing))
+    assert (lag.behind, lag.low, lag.high) == ((Member(3),), 2069, 2070)
+
+
+def test_who_waits_for_nothing_in_a_group_makes_nobody_late_there() -> None:
+    done = (WorkState(0, 6, 6, quote("rank 0")), WorkState(1, 5, 5, quote("rank 1")))
+    assert torch_lags(TorchLog(work=done)) == ()
+
+
+def test_a_flight_record_says_what_is_still_open() -> None:
+    def dump(rank: int, done: int, last: int) -> FlightRecord:
+        entries = tuple(
+            FlightEntry(n, "all_reduce", "completed" if n <= done else "scheduled") for n in range(60, last + 1)
+        )
+        return FlightRecord(rank, quote(f"dump {rank}"), entries)
+
+    assert flight_lags(FlightRecords((dump(0, 69, 82), dump(1, 69, 70)))) == ()
+    (lag,) = flight_lags(FlightRecords((dump(0, 69, 82), dump(1, 69, 69))))
+    assert (lag.behind, lag.low, lag.high) == ((Member(1),), 69, 70)
 
 
 def test_all_in_the_same_collective_is_no_lag() -> None:

@@ -68,3 +68,11 @@ def test_the_smaller_of_two_values_counts() -> None:
 @pytest.mark.parametrize("line", ["VmLck:\t       0 kB", "set the limit to 64", "ulimit -l unlimited", "stack 1 of 2"])
 def test_no_limits(line: str) -> None:
     assert not recognise(text(line))
+
+
+def test_people_say_what_a_shell_answered() -> None:
+    (limits,) = read("# ulimit -l (in the container)\nunlimited\n")
+    assert limits.memlock == -1
+    (limits,) = read("`ulimit -l` is 8192\n")
+    assert limits.memlock == 8 << 20
+    assert read("bash -c 'ulimit -l unlimited && ./alltoall_perf'\n") == ()

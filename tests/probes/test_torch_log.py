@@ -112,3 +112,39 @@ def test_other_texts_are_left_alone() -> None:
 
 def test_any_text_is_read() -> None:
     parses_anything(torch_log.PROBE, (WATCHDOG, OLDER, LAUNCHER), 300)
+
+
+_SAID = (
+    "[rank{0}]:[E820 11:47:24.06 ProcessGroupNCCL.cpp:607] [Rank {1}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum={2}, OpType={3}, NumelIn=1, NumelOut=2, Timeout(ms)=600000) ran for 600001 milliseconds before "
+    "timing out.\n"
+    "[rank{0}]:[E820 11:47:24.07 ProcessGroupNCCL.cpp:1664] [PG {4} Rank {1}] Exception (either an error or timeout) "
+    "detected by watchdog at work: {2}, last enqueued NCCL work: {2}, last completed NCCL work: 1.\n"
+)
+
+
+def test_a_timeout_belongs_to_the_group_that_says_where_it_stands() -> None:
+    said = _SAID.format(0, 0, 2, "ALLREDUCE", 1) + _SAID.format(3, 1, 2, "BROADCAST", 4)
+    log = torch_log.parse([text(said)])
+    assert log is not None
+    assert [(t.rank, t.group) for t in log.timeouts] == [(0, "1"), (3, "4")]
+    assert [(w.rank, w.group) for w in log.work] == [(0, "1"), (3, "4")]
+
+
+def test_two_groups_of_one_name_are_kept_apart() -> None:
+    said = _SAID.format(0, 0, 2, "ALLREDUCE", 1) + _SAID.format(4, 0, 2, "BROADCAST", 1)
+    log = torch_log.parse([text(said)])
+    assert log is not None
+    assert [t.group for t in log.timeouts] == ["1 on rank 0", "1 on rank 4"]
+
+
+def test_what_ends_the_process_repeats_a_timeout_without_the_jobs_rank() -> None:
+    said = _SAID.format(12, 4, 2, "ALLREDUCE", 1)
+    again = (
+        "  what():  [PG 1 Rank 4] Process group watchdog thread terminated with exception: " + said.split("] ", 1)[1]
+    )
+    log = torch_log.parse([text(said + again)])
+    assert log is not None
+    assert [(t.rank, t.group) for t in log.timeouts] == [(12, "1")]
+    alone = torch_log.parse([text(again.splitlines()[0] + "\n")])
+    assert alone is not None and [(t.rank, t.group) for t in alone.timeouts] == [(4, "1")]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from qops.data.messages import launch
+from qops.data.messages import device, launch
 from qops.evidence.engine import JobResults
 from qops.evidence.gpu import DriverParams, Gpus
 from qops.evidence.kernel import Iommu, KernelCommandLine, KernelLog
@@ -45,6 +45,19 @@ def redirects(tree: PcieTree | None) -> tuple[tuple[PcieDevice, Quote], ...]:
 def redirect_number(logs: Logs) -> tuple[Quote, ...]:
     """Return lines with the ACS control register as a number that has a redirect bit (0x4 request, 0x8 completion)."""
     return tuple(h.quote for h in logs.find(launch.ACS_NUMBER) if int(h.groups["bits"], 16) & 0xC)
+
+
+def refused(logs: Logs, gpus: Gpus | None) -> dict[str, Quote]:
+    """Return the GPUs, by address, whose requests the IOMMU refused, with the line that says so."""
+    known = {g.bus_id[-7:] for g in (gpus.gpus if gpus else ()) if g.bus_id}
+    found: dict[str, Quote] = {}
+    for hit in logs.find(device.GPU_PAGE_FAULT):
+        found.setdefault(hit.groups["gpu"][-7:], hit.quote)
+    for hit in logs.find(device.DEVICE_PAGE_FAULT):
+        address = hit.groups.get("amd") or hit.groups.get("intel") or ""
+        if address in known:
+            found.setdefault(address, hit.quote)
+    return found
 
 
 def iommu_off(command_line: KernelCommandLine | None, iommu: Iommu | None) -> bool:
@@ -106,9 +119,10 @@ def consumer(names: Sequence[str]) -> bool:
 
 
 def names(gpus: Gpus | None, logs: Logs | None) -> tuple[str, ...]:
-    """Return the boards' names: from nvidia-smi, or from the head that nccl-tests prints."""
+    """Return the boards' names: from nvidia-smi, or from the head that nccl-tests or CUDA's sample prints."""
     known = tuple(g.name for g in (gpus.gpus if gpus else ()) if g.name)
-    return known or tuple(h.groups["name"].strip() for h in (logs.find(launch.NCCL_TESTS_DEVICE) if logs else ()))
+    heads = logs.find(launch.NCCL_TESTS_DEVICE, launch.PEER_SAMPLE_DEVICE) if logs else ()
+    return known or tuple(h.groups["name"].strip() for h in heads)
 
 
 def without_nvlink(names: Sequence[str]) -> bool:
@@ -129,6 +143,11 @@ def offers_no_p2p(names: Sequence[str], driver: str) -> bool:
     """
     numbers = [int(n) for n in re.findall(r"[0-9]{1,6}", driver)[:2]]
     return series(names, "50") or (series(names, "40") and tuple(numbers) >= _WITHDRAWN)
+
+
+def offers_broken_p2p(names: Sequence[str], driver: str) -> bool:
+    """Return whether NVIDIA's driver offers P2P on these boards and it does not work: GeForce 40 before 525.105."""
+    return bool(driver) and series(names, "40") and not offers_no_p2p(names, driver)
 
 
 def patched(kernel: KernelLog | None) -> tuple[Quote, ...]:

@@ -10,7 +10,7 @@ from qops.evidence.gpu import Gpus
 from qops.evidence.nccl import NcclLog, Ras, RasAnswer, RasCommunicator, RasRank
 from qops.evidence.process import Environment, Process, Processes
 from qops.evidence.text import Quote
-from qops.evidence.torch import FlightRecords, TorchLog
+from qops.evidence.torch import FlightRecord, FlightRecords, TorchLog
 from qops.pattern import lazy
 
 # Programs that a framework starts to build kernels while the other ranks wait (torch.compile, Triton,
@@ -124,7 +124,11 @@ def ras_together(ras: Ras | None) -> tuple[str, int, tuple[Quote, ...]] | None:
 
 
 def torch_lags(torch: TorchLog | None) -> tuple[Lag, ...]:
-    """Return the lags that the ranks' own last words show: what each had enqueued when the watchdog spoke."""
+    """Return the lags that the ranks' own last words show: what each had enqueued when the watchdog spoke.
+
+    A rank enqueues ahead of what is done, so the larger count alone is no lag: the others wait in the operation after
+    the last that they completed, and only a rank that never enqueued that one is missing (mila-iqia/milabench 269).
+    """
     found = []
     groups = dict.fromkeys(w.group for w in torch.work) if torch else {}
     for group in groups:
@@ -132,8 +136,13 @@ def torch_lags(torch: TorchLog | None) -> tuple[Lag, ...]:
         counts = {rank: w.enqueued for rank, w in states.items()}
         if len(set(counts.values())) < 2:
             continue
-        low, high = min(counts.values()), max(counts.values())
-        timeouts = [t for t in torch.timeouts if t.sequence == high or t.sequence is None] if torch else []
+        low = min(counts.values())
+        waits = [max(w.completed, 0) + 1 for w in states.values() if max(w.completed, low) < w.enqueued]
+        high = max(waits, default=0)
+        if low >= high:
+            continue
+        spoken = [t for t in torch.timeouts if t.group in ("", group)] if torch else []
+        timeouts = [t for t in spoken if t.sequence == high or t.sequence is None]
         behind = [states[r] for r, n in counts.items() if n == low]
         ahead = [states[r] for r, n in counts.items() if n > low]
         found.append(
@@ -160,7 +169,10 @@ def flight_lags(flight: FlightRecords | None) -> tuple[Lag, ...]:
         last = {r.rank: max((e.sequence for e in r.entries if e.group == group), default=0) for r in records}
         if len(last) < 2 or len(set(last.values())) < 2:
             continue
-        low, high = min(last.values()), max(last.values())
+        low = min(last.values())
+        high = max(_waits_in(r, group) for r in records if last[r.rank] > low)
+        if low >= high:
+            continue
         by_rank = {r.rank: r for r in records}
         op = next((e.op for r in records for e in r.entries if e.group == group and e.sequence == high), "collective")
         found.append(
@@ -177,6 +189,13 @@ def flight_lags(flight: FlightRecords | None) -> tuple[Lag, ...]:
             )
         )
     return tuple(found)
+
+
+def _waits_in(record: FlightRecord, group: str) -> int:
+    """Return the first operation after the last that this rank completed, or its last one when it completed all."""
+    done = max((e.sequence for e in record.entries if e.group == group and e.state == "completed"), default=-1)
+    open_ = [e.sequence for e in record.entries if e.group == group and e.sequence > done]
+    return min(open_) if open_ else done
 
 
 def member_of(

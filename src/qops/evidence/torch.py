@@ -16,6 +16,7 @@ class WatchdogTimeout(Struct, frozen=True):
     elements_out: int | None = None
     timeout_ms: int | None = None
     ran_ms: int | None = None
+    group: str = ""  # the process group, where the log says it; sequences of two groups have nothing in common
 
 
 class WorkState(Struct, frozen=True):

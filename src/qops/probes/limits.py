@@ -27,7 +27,13 @@ _SHELL = lazy(
     r"|stack size|stack)"
     rf"\s*(?:\((?:kbytes|kb|descriptors)?[, ]*(?:-[lns])?\))?\s+{_NUMBER}(?:\s+KB)?\s*$"
 )
-_ASKED = lazy(r"(?:^|[$#>;&] ?|\bsh -c ['\"]?)\s*ulimit\s+-(?:[SH]{0,2})([lns])['\"]?\s*$")
+_ASKED = lazy(
+    r"(?:^|[$#>;&] ?|\bsh -c ['\"]?)\s*ulimit\s+-(?:[SH]{0,2})([lns])['\"]?\s*(?:\([^()]{0,60}\)|#.{0,80})?\s*$"
+)
+# In people's own words. Without a word between, it is a command that sets the limit, and may have failed.
+_SAID = lazy(
+    rf"\bulimit\s+-[SH]{{0,2}}([lns])\b[`'\")\s]{{0,4}}(?:[:=]|->|is|says|prints|shows)\s{{0,4}}{_NUMBER}(?![\w.])"
+)
 _VALUE = lazy(rf"\s*{_NUMBER}\s*$")
 _UCX = lazy(r"max locked memory \(ulimit -l\).{0,60}\(current: ([0-9]{1,15}) kbytes\)")  # UCX ib_log.c
 # systemd: bytes, or a number with a suffix; `systemctl show` prints bytes
@@ -70,7 +76,9 @@ def _read(text: Text) -> tuple[Limits, ...]:
         if "ulimit" in line and (match := _ASKED.search(line)):
             asked = match[1]
             continue
-        if asked and (match := _VALUE.match(line)):
+        if "ulimit" in line and (match := _SAID.search(line)):
+            field, value = _FIELDS[match[1]], limit(match[2], 1 if match[1] == "n" else 1024)
+        elif asked and (match := _VALUE.match(line)):
             field, value = _FIELDS[asked], limit(match[1], 1 if asked == "n" else 1024)
         elif "Max " in line and (match := _PROC.match(line)):
             field, value, who = _FIELDS[match[1]], limit(match[2]), owner or "process"

@@ -7,7 +7,7 @@ torch/distributed/elastic/multiprocessing/{api,errors/__init__}.py.
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from qops.evidence.text import Quote, Text
 from qops.evidence.torch import TorchLog, WatchdogTimeout, WorkerExit, WorkState
@@ -27,9 +27,10 @@ _WORK = lazy(
     r" last completed (?:NCCL )?work: (?P<completed>-?\d{1,15})",
     re.ASCII | re.IGNORECASE,
 )
+_AT_WORK = lazy(r"(?:at (?:NCCL )?work|at work sequence id): (?P<sequence>\d{1,15})", re.ASCII | re.IGNORECASE)
 _RANK = lazy(r"(?:\[|\s)Rank (?P<rank>\d{1,7})\]", re.ASCII)
 _TAG = lazy(r"\[rank(?P<rank>\d{1,7})\]:", re.ASCII)  # torch's prefix since 2.3
-_GROUP = lazy(r"\[PG (?:ID \S{1,20} PG GUID )?(?P<group>[^\]]{1,80}?) Rank \d", re.ASCII)
+_GROUP = lazy(r"\[PG (?:ID \S{1,20} PG GUID )?(?P<group>[^\]]{1,80}?) Rank (?P<own>\d{1,7})", re.ASCII)
 
 _TABLE_RANK = lazy(r"\brank\s{1,12}: (?P<rank>\d{1,7}) \(local_rank: (?P<local>\d{1,5})\)", re.ASCII)
 _TABLE_EXIT = lazy(r"\bexitcode\s{1,12}: (?P<code>-?\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII)
@@ -45,6 +46,9 @@ _WORDS = ("Watchdog caught collective", "enqueued work: ", "enqueued NCCL work: 
 class _State(Struct):
     timeouts: dict[tuple[int, int | None, str], WatchdogTimeout] = field(default_factory=dict)
     work: dict[tuple[int, str, int, int], WorkState] = field(default_factory=dict)
+    tagged: set[tuple[int, int | None, str]] = field(default_factory=set)  # timeouts of which the job's rank is known
+    at_work: dict[tuple[int, int], str] = field(default_factory=dict)  # the group, by rank and sequence
+    members: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # the jobs' ranks, by group and its rank
     exits: dict[tuple[int, int], WorkerExit] = field(default_factory=dict)  # by pid and code
     local: dict[tuple[int, int], WorkerExit] = field(default_factory=dict)
 
@@ -59,7 +63,21 @@ def parse(texts: Sequence[Text]) -> TorchLog | None:
         state.exits.setdefault(key, found)
     if not (state.timeouts or state.work or state.exits):
         return None
-    return TorchLog(tuple(state.timeouts.values()), tuple(state.work.values()), tuple(state.exits.values()))
+    # What ends the process is the same timeout once more, with the group's own rank alone.
+    known = {key[1:] for key in state.tagged}
+    said = [t for key, t in state.timeouts.items() if key in state.tagged or key[1:] not in known]
+    shared = {name for (name, _), ranks in state.members.items() if len(ranks) > 1}
+    timeouts = tuple(
+        structs.replace(t, group=_own(t.group or state.at_work.get((t.rank, t.sequence or 0), ""), t.rank, shared))
+        for t in said
+    )
+    work = tuple(structs.replace(w, group=_own(w.group, w.rank, shared)) for w in state.work.values())
+    return TorchLog(timeouts, work, tuple(state.exits.values()))
+
+
+def _own(group: str, rank: int, shared: set[str]) -> str:
+    """Return a group's name, or one of the rank's own where two groups carry the name: processes number them alone."""
+    return f"{group} on rank {rank}" if group in shared else group
 
 
 def _text(text: Text, state: _State) -> None:
@@ -89,11 +107,26 @@ def _text(text: Text, state: _State) -> None:
 
 
 def _rank_in(line: str, before: int) -> int | None:
-    """Return the rank that a line's prefix names, the nearest before column `before`."""
-    named = [*_RANK.finditer(line, max(0, before - 400), before)][-1:] or [
-        *_TAG.finditer(line, max(0, before - 400), before)
-    ][-1:]
+    """Return the rank that a line's prefix names, the nearest before column `before`.
+
+    `[rank1]:` is the job's rank; `[Rank 0]` and `[PG 5 Rank 0]` are the group's own (pytorch/pytorch 134006).
+    """
+    named = _tag_in(line, before) or [*_RANK.finditer(line, max(0, before - 400), before)][-1:]
     return int(named[0]["rank"]) if named else None
+
+
+def _tag_in(line: str, before: int) -> list[re.Match[str]]:
+    return [*_TAG.finditer(line, max(0, before - 400), before)][-1:]
+
+
+def _group_in(line: str, before: int, rank: int, state: _State) -> str:
+    """Return the process group that a line's prefix names, and note which rank of it speaks."""
+    found = [*_GROUP.finditer(line, max(0, before - 400), before)][-1:]
+    if not found:
+        return ""
+    if _tag_in(line, before):
+        state.members.setdefault((found[0]["group"], int(found[0]["own"])), set()).add(rank)
+    return found[0]["group"]
 
 
 def _timeout(line: str, timeout: re.Match[str], quote: Quote, state: _State) -> None:
@@ -111,16 +144,20 @@ def _timeout(line: str, timeout: re.Match[str], quote: Quote, state: _State) -> 
         elements_out=_number(fields.get("NumelOut")),
         timeout_ms=_number(fields.get("Timeout(ms)")),
         ran_ms=_number(timeout["ran"]),
+        group=_group_in(line, timeout.start(), rank, state),
     )
     state.timeouts.setdefault((rank, sequence, op), found)
+    if _tag_in(line, timeout.start()):
+        state.tagged.add((rank, sequence, op))
 
 
 def _work(line: str, work: re.Match[str], quote: Quote, state: _State) -> None:
     rank = _rank_in(line, work.start())
     if rank is None or len(state.work) >= KEPT:
         return
-    group = [*_GROUP.finditer(line, max(0, work.start() - 400), work.start())][-1:]
-    name = group[0]["group"] if group else ""
+    name = _group_in(line, work.start(), rank, state)
+    if name and (at := [*_AT_WORK.finditer(line, max(0, work.start() - 400), work.start())][-1:]):
+        state.at_work.setdefault((rank, int(at[0]["sequence"])), name)
     key = (rank, name, int(work["enqueued"]), int(work["completed"]))
     state.work.setdefault(key, WorkState(rank, key[2], key[3], quote, name))
 

@@ -55,3 +55,15 @@ def test_an_error_that_nobody_knows_is_not_outweighed(line: str) -> None:
 )
 def test_what_is_known_or_no_error_leaves_it(line: str) -> None:
     assert diagnose({"smi.txt": LISTED, "engine.log": line}).verdict is Verdict.HEALTHY
+
+
+def test_a_job_that_was_begun_and_shows_no_result_may_stand() -> None:
+    begun = "n1:41:60 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC\nn1:41:60 [0] NCCL INFO Connected all rings\n"
+    assert diagnose({"smi.txt": LISTED, "job.log": begun}).verdict is Verdict.UNDETERMINED
+    ended = begun + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 11.7\n"
+    assert diagnose({"smi.txt": LISTED, "job.log": ended}).verdict is Verdict.HEALTHY
+
+
+def test_an_engine_whose_log_nobody_reads_here_may_stand() -> None:
+    line = "[TRT-LLM] [I] Use 0.62 GB for model weights.\n"
+    assert diagnose({"smi.txt": LISTED, "engine.log": line}).verdict is Verdict.UNDETERMINED

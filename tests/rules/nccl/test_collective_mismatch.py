@@ -26,6 +26,13 @@ def test_two_operations_under_one_number() -> None:
     assert (one.subject, one.confidence) == ("ranks 3 and 7", Confidence.CERTAIN)
 
 
+def test_two_groups_count_for_themselves() -> None:
+    tp = WatchdogTimeout(3, quote("a"), 812, "ALLREDUCE", 2048, 2048, group="1(tp)")
+    dp = WatchdogTimeout(7, quote("b"), 812, "BROADCAST", 64, 64, group="2(dp)")
+    assert not found(rule, TorchLog(timeouts=(tp, dp)))
+    assert found(rule, TorchLog(timeouts=(tp, replace(dp, group=""))))
+
+
 def test_the_same_operation_on_all_ranks_is_no_mismatch() -> None:
     log = TorchLog(timeouts=tuple(WatchdogTimeout(r, quote("a"), 9, "ALLREDUCE", 64, 64) for r in range(4)))
     assert found(rule, log) == []

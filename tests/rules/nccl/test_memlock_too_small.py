@@ -75,3 +75,18 @@ def test_without_a_limit_it_is_the_shared_memory_of_a_gb10_that_is_full() -> Non
     assert causes({**files, "limits.txt": LIMITS.format(65536)}) == ["memlock-too-small"]
     enough = MEMINFO.replace("812344", "61234567")
     assert causes({**files, "mem.txt": enough, "limits.txt": LIMITS.format("unlimited")}) == []
+
+
+def test_no_limit_counts_the_memory_of_a_gpu() -> None:
+    line = "n2:19:60 [5] misc/ibvwrap.cc:183 NCCL WARN Call to ibv_reg_dmabuf_mr failed with error Cannot allocate memory\n"
+    assert "memlock-too-small" not in causes({"job.log": line})
+    assert diagnose({"job.log": line}).verdict is Verdict.UNDETERMINED
+    assert causes({"job.log": line + VERBS})[:1] == ["memlock-too-small"]
+
+
+def test_old_releases_do_not_say_which_error() -> None:
+    line = "[1,3]<stdout>:n3:19:60 [1] misc/ibvwrap.cu:212 NCCL WARN Call to ibv_reg_mr failed\n"
+    assert causes({"job.log": line, "limits.txt": LIMITS.format(65536)})[:1] == ["memlock-too-small"]
+    assert causes({"job.log": line}) == ["memlock-too-small"]
+    unlimited = diagnose({"job.log": line, "limits.txt": LIMITS.format("unlimited")})
+    assert unlimited.verdict is Verdict.UNDETERMINED

@@ -1,3 +1,4 @@
+import pytest
 from judging import causes, outcomes
 from nccl_pictures import FAR, NODE, NVLINK, RESULT, spin, start
 
@@ -48,3 +49,14 @@ def test_torch_repeats_the_error_without_its_place() -> None:
 def test_newer_releases_name_the_function() -> None:
     line = "h:7:9 [0] transport/shm.cc:601 (shmSetup) NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'\n"
     assert causes({"job.log": line})[:1] == ["nccl-cumem-setting"]
+
+
+@pytest.mark.parametrize("name", ["nccl-", "nccl-\u040c", "nccl-K", "nccl-\x01Qz"])
+def test_a_rank_reads_a_handle_as_the_name_of_a_segment(name: str) -> None:
+    line = f"h:7:9 [4] misc/shmutils.cc:135 NCCL WARN Error while attaching to shared memory segment /dev/shm/{name} (size 0), error: No such file or directory (2)\n"
+    assert causes({"job.log": line})[:1] == ["nccl-cumem-setting"]
+
+
+def test_a_segment_that_is_gone_is_another_fault() -> None:
+    line = "h:7:9 [4] misc/shmutils.cc:135 NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-p4Vn0T (size 9637888), error: No such file or directory (2)\n"
+    assert causes({"job.log": line}) == []

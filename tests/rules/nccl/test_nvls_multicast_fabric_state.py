@@ -29,6 +29,11 @@ def test_a_full_gpu_is_not_a_stale_fabric() -> None:
     assert "nvls-multicast-fabric-state" not in causes({"job.log": OLD.format(2, "out of memory")})
 
 
+def test_a_driver_that_was_not_initialised_is_no_matter_of_the_fabric() -> None:
+    for line in (OLD.format(3, "initialization error"), OLD.replace("{} ", "").format("initialization error")):
+        assert "nvls-multicast-fabric-state" not in causes({"job.log": line})
+
+
 def test_multicast_that_is_available_is_no_fault() -> None:
     line = "dgx:511:640 [3] NCCL INFO NVLS multicast support is available on dev 3 (NVLS_NCHANNELS 16)\n"
     assert causes({"job.log": line}) == []

@@ -123,6 +123,27 @@ def test_the_iommu_refuses_what_a_gpu_writes() -> None:
     assert causes(files)[:1] == ["p2p-blocked-by-acs-iommu"]
     assert causes(files | {"job.log": start("P2P/CUMEM") + RESULT}) == []
     assert causes({"dmesg.txt": fault}) == []
+    assert causes({"dmesg.txt": fault + fault.replace("41:00", "61:00")}) == ["p2p-blocked-by-acs-iommu"]
+    short = {"dmesg.txt": fault, "job.log": "n:1:2 [0] NCCL INFO Channel 00 : 0[41000] -> 1[61000] via P2P/IPC\n"}
+    assert causes(short) == ["p2p-blocked-by-acs-iommu"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "AMD-Vi: Event logged [IO_PAGE_FAULT device={} domain=0x0011 address=0x90000040 flags=0x0020]\n",
+        "DMAR: [DMA Write NO_PASID] Request device [{}] fault addr 0xe0000000 [fault reason 0x05] PTE Write access is not set\n",
+    ],
+)
+def test_a_refusal_that_names_only_an_address_counts_when_it_is_a_gpu(fault: str) -> None:
+    boards = "index, pci.bus_id, name\n" + "".join(
+        f"{i}, 00000000:{bus}:00.0, NVIDIA GeForce RTX 3090\n" for i, bus in enumerate(("1D", "1E"))
+    )
+    own = fault.format("1d:00.0") + fault.format("1e:00.0")
+    assert causes({"gpus.csv": boards, "dmesg.txt": own}) == ["p2p-blocked-by-acs-iommu"]
+    report = diagnose({"gpus.csv": boards, "dmesg.txt": own})
+    assert "gpus-answer" not in [f.cause for f in report.findings]
+    assert causes({"gpus.csv": boards, "dmesg.txt": fault.format("0a:00.0") + fault.format("0b:00.0")}) == []
 
 
 def test_a_command_line_that_switches_the_iommu_on() -> None:
@@ -130,3 +151,11 @@ def test_a_command_line_that_switches_the_iommu_on() -> None:
     files = {"topo.txt": FAR, "p2p.txt": p2p(), "smi.csv": spin(), "cmdline.txt": line.format("")}
     (one,) = [o for o in outcomes(rule, files) or () if isinstance(o, Found)]
     assert one.confidence is Confidence.LIKELY and "translates" in one.message
+
+
+def test_an_rdma_adapter_is_a_peer_as_well() -> None:
+    denied = "n1:5:9 [3] transport/net_ib.cc:801 NCCL WARN NET/IB : Got completion with error {}, opcode 1, len 21938, vendor err 81\n"
+    redirect = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-\n"
+    assert causes({"job.log": denied.format(4), "lspci.txt": redirect}) == ["p2p-blocked-by-acs-iommu"]
+    assert causes({"job.log": denied.format(4), "lspci.txt": redirect.replace("Redir+", "Redir-")}) == []
+    assert causes({"job.log": denied.format(12), "lspci.txt": redirect}) == []

@@ -47,3 +47,12 @@ def test_boards_without_p2p_and_boards_that_work_are_no_fault() -> None:
 
 def test_nothing_seen_is_unknown() -> None:
     assert outcomes(rule, {}) is None
+
+
+def test_p2p_of_a_driver_before_it_was_withdrawn_is_a_guess_without_a_stall() -> None:
+    quiet = {"gpus.csv": BOARDS, "job.log": start("P2P/direct pointer") + "n4:7:9 [0] NCCL INFO comm 0x55 done\n"}
+    (found,) = outcomes(rule, quiet) or ()
+    assert isinstance(found, Found) and found.confidence is Confidence.POSSIBLE
+    newer = quiet | {"gpus.csv": gpu_list("NVIDIA GeForce RTX 4090", driver="550.54.15", capability="8.9")}
+    assert "p2p-broken-by-driver" not in causes(newer)
+    assert causes(quiet | {"job.log": start("SHM/direct/direct")}) == []

@@ -1,3 +1,4 @@
+import pytest
 from judging import causes, outcomes
 from nccl_pictures import FAR, gpu_list, p2p, spin, start
 
@@ -45,3 +46,47 @@ def test_which_driver_offers_no_p2p_on_the_40_series_by_itself() -> None:
     assert causes(new)[:1] == ["p2p-patched-driver-no-bar1"]
     old = hang | {"gpus.csv": gpu_list("NVIDIA GeForce RTX 4090", driver="525.60.13", capability="8.9")}
     assert causes(old)[:1] == ["p2p-broken-by-driver"]
+
+
+SAMPLE = (
+    "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"
+    "Device: 0, {0}, pciBusID: 21, pciDeviceID: 0, pciDomainID:0\nDevice: 1, {0}, pciBusID: 41, pciDeviceID: 0, pciDomainID:0\n"
+    "Device=0 CAN Access Peer Device=1\n"
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Cuda failure p2pBandwidthLatencyTest.cu:191: 'mapping of buffer object failed'\n",
+        'CUDA error at simpleP2P.cu:129 code=205(cudaErrorMapBufferObjectFailed) "cudaDeviceEnablePeerAccess(gpuid[1], 0)"\n',
+    ],
+)
+def test_a_peers_memory_cannot_be_mapped(error: str) -> None:
+    assert causes({"p2p.log": SAMPLE.format("NVIDIA GeForce RTX 4090") + error}) == ["p2p-patched-driver-no-bar1"]
+    assert causes({"p2p.log": SAMPLE.format("NVIDIA RTX 6000 Ada Generation") + error}) == []
+
+
+def test_a_bar1_that_is_smaller_than_the_memory() -> None:
+    error = "RuntimeError: CUDA error: mapping of buffer object failed\n"
+    boards = (
+        "index, name, memory.total [MiB], driver_version\n0, NVIDIA GeForce RTX 4090 D, 49140 MiB, 570.86.15\n"
+        "1, NVIDIA GeForce RTX 4090 D, 49140 MiB, 570.86.15\n"
+    )
+    query = "GPU 00000000:{}:00.0\n    Product Name                          : NVIDIA GeForce RTX 4090 D\n    FB Memory Usage\n        Total                             : 49140 MiB\n    BAR1 Memory Usage\n        Total                             : {} MiB\n"
+    small = query.format("21", 32768) + query.format("41", 32768)
+    assert causes({"job.log": error, "q.txt": small})[:1] == ["p2p-patched-driver-no-bar1"]
+    assert causes({"job.log": error, "gpus.csv": boards}) == []
+
+
+def test_pieces_that_do_not_say_whose_bar1_it_is() -> None:
+    error = "RuntimeError: CUDA error: mapping of buffer object failed\n"
+    table = "".join(
+        f"|   {i}  NVIDIA GeForce RTX 4090 D      On  |   00000000:{bus}:00.0 Off |                  Off |\n"
+        "| 30%   40C    P0             51W /  425W |       1MiB /  49140MiB |      0%      Default |\n"
+        for i, bus in enumerate(("21", "41"))
+    )
+    head = "| NVIDIA-SMI 570.86.15              Driver Version: 570.86.15      CUDA Version: 12.8     |\n"
+    bar = "    BAR1 Memory Usage\n        Total                             : {} MiB\n"
+    assert causes({"job.log": error, "smi.txt": head + table + bar.format(32768)})[:1] == ["p2p-patched-driver-no-bar1"]
+    assert causes({"job.log": error, "smi.txt": head + table + bar.format(65536)}) == []

@@ -1,3 +1,4 @@
+import pytest
 from judging import causes, outcomes
 
 from qops.rule import Confidence, Found, RuledOut
@@ -74,3 +75,17 @@ def test_old_releases_name_no_peer() -> None:
     files = {"job.log": log, "gids.txt": TABLE, "env.txt": "NCCL_IB_GID_INDEX=1\n"}
     assert causes(files)[:1] == ["roce-gid-index-wrong"]
     assert causes(files | {"env.txt": "NCCL_IB_GID_INDEX=3\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "g2:7:9 [0] misc/ibvwrap.cc:192 NCCL WARN Call to ibv_modify_qp failed with error No data available\n",
+        "g2:7:9 [0] misc/ibvwrap.cc:301 NCCL WARN Call to ibv_modify_qp failed with 61 No data available, on dev mlx5_3:1, "
+        "curr state INIT, next state RTR, local GID index 5, local GID ::, remote GID ::ffff:10.20.1.8\n",
+    ],
+)
+def test_an_entry_without_an_address(line: str) -> None:
+    assert causes({"job.log": line})[:1] == ["roce-gid-index-wrong"]
+    (found,) = outcomes(rule, {"job.log": line, "env.txt": "NCCL_IB_GID_INDEX=5\n"}) or ()
+    assert isinstance(found, Found) and found.confidence is Confidence.CERTAIN and "GID index 5" in found.message

@@ -75,3 +75,17 @@ def test_a_small_one_beside_several_gpus_is_a_warning_and_no_verdict() -> None:
     (one,) = [f for f in report.findings if f.cause == "shm-too-small"]
     assert (one.role, one.severity) == ("contributing", "warning")
     assert report.verdict != "fault"
+
+
+def test_memory_that_cuda_refuses_had_room() -> None:
+    text = (
+        "[2] misc/shmutils.cc:105 NCCL WARN Cuda failure 'invalid argument'\n"
+        "[2] misc/shmutils.cc:116 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Kq29Zd (size 5767168)\n"
+    )
+    assert "shm-too-small" not in causes({"job.log": text})
+    assert causes({"job.log": text + EXTEND + "\n"})[:1] == ["shm-too-small"]
+
+
+def test_a_segment_that_another_rank_made_does_not_need_room() -> None:
+    text = "[2] NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-Kq29Zd (size 5767168)\n"
+    assert "shm-too-small" not in causes({"job.log": text})

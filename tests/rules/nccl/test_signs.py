@@ -44,7 +44,7 @@ def test_work_and_load_are_named() -> None:
 
 
 def test_a_jobs_status_counts_unless_it_was_ended_from_outside() -> None:
-    assert found(job_finished, JobResults((JobResult(quote("[rc=0]"), 0),)))
+    assert found(job_finished, Logs(), JobResults((JobResult(quote("[rc=0]"), 0),)))
     assert found(job_failed, JobResults((JobResult(quote("[rc=1]"), 1),)))
     assert found(job_failed, JobResults((JobResult(quote("[rc=124]"), 124),))) == []
 
@@ -70,3 +70,16 @@ def test_nccl_tests_with_right_results_is_a_good_sign() -> None:
     passed = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 21.7\n"
     assert diagnose({"job.log": passed}).verdict is Verdict.HEALTHY
     assert diagnose({"job.log": passed.replace("0 OK", "3 FAILED")}).verdict is not Verdict.HEALTHY
+
+
+def test_vllms_check_of_nccl_that_came_to_its_end() -> None:
+    log = (
+        "vLLM NCCL is successful!\nvLLM NCCL with cuda graph is successful!\nvLLM NCCL with cuda graph is successful!\n"
+    )
+    assert diagnose({"job.log": log}).verdict is Verdict.HEALTHY
+    assert diagnose({"job.log": "PyTorch NCCL is successful!\n"}).verdict is not Verdict.HEALTHY
+    hung = (
+        log
+        + "INFO 10-01 08:00:00 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds.\n"
+    )
+    assert diagnose({"job.log": hung}).verdict is Verdict.UNDETERMINED

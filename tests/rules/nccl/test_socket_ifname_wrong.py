@@ -133,3 +133,28 @@ def test_a_list_of_rdma_interfaces_alone_shows_no_absence() -> None:
     env = "NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0\nNCCL_SOCKET_IFNAME=enP7s7\n"
     pairs = "rocep1s0f0 port 1 ==> enp1s0f0np0 (Up)\nroceP2p1s0f0 port 1 ==> enP2p1s0f0np0 (Up)\n"
     assert causes({"env.txt": env, "other.txt": pairs}) == []
+
+
+def test_old_releases_find_no_interface_either() -> None:
+    line = "c81:12:12 [0] include/socket.h:311 WARN Socket creation failed : Address family not supported by protocol\n"
+    assert causes({"job.log": line}) == ["socket-ifname-wrong"]
+
+
+@pytest.mark.parametrize(("address", "expected"), [("127.0.1.1", ["socket-ifname-wrong"]), ("127.0.0.1", [])])
+def test_gloo_is_refused_by_its_own_host_in_old_words(address: str, expected: list[str]) -> None:
+    line = f"  what():  [/src/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [{address}]:40613: Connection refused\n"
+    assert causes({"job.log": line}) == expected
+
+
+def test_gloo_that_names_no_error_is_a_guess_unless_its_interface_was_chosen() -> None:
+    line = REFUSED.splitlines(keepends=True)[0]
+    (found,) = outcomes(rule, {"job.log": line}) or ()
+    assert isinstance(found, Found) and found.confidence is Confidence.POSSIBLE
+    assert "socket-ifname-wrong" not in causes({"job.log": line, "env.txt": "GLOO_SOCKET_IFNAME=bond4\n"})
+
+
+def test_a_connection_to_another_hosts_container_bridge() -> None:
+    using = "g1:7:9 [0] NCCL INFO NET/Socket : Using [0]bond0:10.20.0.7<0> [1]br-0af1c29d77e1:172.22.0.1<0> [2]veth1c0ffee:fe80::1%veth1c0ffee<0>\n"
+    failed = "g1:7:12 [0] include/socket.h:409 NCCL WARN Net : Connect to {}<40613> failed : Connection refused\n"
+    assert causes({"job.log": using + failed.format("172.22.0.1")}) == ["socket-ifname-wrong"]
+    assert causes({"job.log": using + failed.format("10.20.0.8")}) == []

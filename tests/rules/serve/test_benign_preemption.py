@@ -23,7 +23,7 @@ TOKENS = {
 def test_tokens_came_after_it(full: str) -> None:
     report = diagnose({"engine.log": full + TOKENS[full]})
     assert report.verdict is Verdict.HEALTHY
-    assert [f.cause for f in report.findings] == ["benign-preemption"]
+    assert "benign-preemption" in [f.cause for f in report.findings]
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,16 @@ HMM_OOPS = Message(
     ("uvm_hmm_",),
     "Linux prints where it failed: NVIDIA/open-gpu-kernel-modules#1082, #1110 (595)",
 )
+GPU_PAGE_FAULT = Message(
+    "iommu-gpu-page-fault",
+    r"nvidia (?P<gpu>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): AMD-Vi: Event logged \[IO_PAGE_FAULT",
+    ("IO_PAGE_FAULT",),
+    "linux drivers/iommu/amd/iommu.c amd_iommu_report_page_fault: the device's driver stands before it",
+)
+DEVICE_PAGE_FAULT = Message(
+    "iommu-device-page-fault",
+    r"AMD-Vi: Event logged \[IO_PAGE_FAULT device=(?:[0-9a-f]{4}:)?(?P<amd>[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
+    r"|DMAR: ?\[DMA (?:Read|Write)[^\]]{0,20}\] Request device \[(?:[0-9a-f]{4}:)?(?P<intel>[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\]",
+    ("IO_PAGE_FAULT device=", "[DMA "),
+    "linux drivers/iommu/amd/iommu.c and drivers/iommu/intel/dmar.c: whose device it is, the address says",
+)

@@ -265,3 +265,9 @@ NO_GPU_FOUND = Message(
     ("no compatible GPUs",),
     "ollama discover/gpu.go (0.3 to 0.12); ollama/ollama#7669, #10204",
 )
+OTHER_ENGINE = Message(
+    "engine-of-another-kind",
+    r"\[TensorRT-LLM\]\[|\[TRT-LLM\]|\btext_generation_(?:launcher|router)\b",
+    ("[TensorRT-LLM]", "[TRT-LLM]", "text_generation_"),
+    "TensorRT-LLM's loggers in C++ and Python; text-generation-inference: nothing here reads whether they serve",
+)

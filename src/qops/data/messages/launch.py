@@ -27,6 +27,24 @@ GLOO_CONNECT_LOOPBACK = Message(
     ("remote=",),
     "gloo transport/tcp/pair.cc: `timed out connecting: …, remote=[…]:port`",
 )
+GLOO_REFUSED_BY_ITSELF = Message(
+    "gloo-refused-by-itself",
+    r"gloo/transport/tcp/pair\.cc:\d{1,5}\] connect \[(?P<address>127\.[\d.]{5,11}|::1)\]:\d{1,5}: Connection refused",
+    (": Connection refused",),
+    "gloo transport/tcp/pair.cc to 2023 (pytorch/pytorch 15592)",
+)
+GLOO_PEER = Message(
+    "gloo-peer",
+    r"(?:timed out connecting|SO_ERROR|Connection refused).{0,120}?remote=\[",
+    ("remote=[",),
+    "gloo transport/tcp/pair.cc: which peer could not be reached",
+)
+GLOO_NO_ERROR = Message(
+    "gloo-no-error",
+    r"Gloo connectFullMesh failed with \[.{1,200}?pair\.cc:\d{1,5}\] no error",
+    ("Gloo connectFullMesh failed",),
+    "torch ProcessGroupGloo.cpp 2.3 and later, gloo transport/tcp/pair.cc",
+)
 GLOO_CONNECT_FAILED = Message(
     "gloo-connect-failed",
     r"Gloo connectFullMesh failed",
@@ -145,6 +163,19 @@ PEER_ACCESS_CAN = Message(
     ("CAN Access Peer",),
     "NVIDIA/cuda-samples p2pBandwidthLatencyTest",
 )
+PEER_SAMPLE_DEVICE = Message(
+    "cuda-peer-sample-device",
+    r"^\s*Device: (?P<index>\d{1,3}), (?P<name>[^,]{3,60}), pciBusID: [0-9a-f]{1,4}, pciDeviceID:",
+    (", pciBusID:",),
+    "NVIDIA/cuda-samples p2pBandwidthLatencyTest",
+)
+PEER_ENABLE_FAILED = Message(
+    "cuda-peer-enable-failed",
+    r"code=205\(\w{1,60}\) \"cudaDeviceEnablePeerAccess\(|"
+    r"p2pBandwidthLatencyTest\.cu:\d{1,5}: 'mapping of buffer object failed'",
+    ("cudaDeviceEnablePeerAccess(", "mapping of buffer object failed"),
+    "NVIDIA/cuda-samples simpleP2P, p2pBandwidthLatencyTest (tinygrad/open-gpu-kernel-modules 5, 44)",
+)
 ACS_NUMBER = Message(
     "acs-control-number",
     r"ACSCtl\S{0,3}\s{0,4}(?:=\s?)?0x(?P<bits>[0-9a-fA-F]{1,4})\b",
@@ -200,6 +231,12 @@ TEST_PASSED = Message(
     r"#\s+Out of bounds values\s*:\s*0 OK",
     ("Out of bounds values",),
     "NVIDIA/nccl-tests src/common.cu",
+)
+SANITY_PASSED = Message(
+    "vllm-nccl-check-passed",
+    r"vLLM NCCL with cuda graph is successful!",
+    ("vLLM NCCL with cuda graph is successful",),
+    "vllm docs/usage/troubleshooting.md: the last line of its check of NCCL",
 )
 STATED_LINK = Message(
     "stated-pcie-link",

@@ -43,7 +43,7 @@ SHM_FALLOCATE = Message(
 
 SHM_SEGMENT = Message(
     "nccl-shm-segment",
-    r"Error while (?:creating|attaching to) shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"
+    r"Error while (?P<what>creating|attaching to) shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"
     r"(?:, error: (?P<error>[^(]+))?",
     ("shared memory segment",),
     "NCCL 2.4 and later; libnccl 2.18.3, 2.23.4, 2.32.3",
@@ -51,9 +51,10 @@ SHM_SEGMENT = Message(
 
 NO_SOCKET_INTERFACE = Message(
     "nccl-no-socket-interface",
-    r"no (?:socket )?interface found|NET/(?:IB|Socket)\s*:\s*No (?:IP|usable listening) interface found",
-    ("interface found",),
-    "libnccl 2.18.3 to 2.32.3, bootstrap.cc (recorded with 2.28.9)",
+    r"no (?:socket )?interface found|NET/(?:IB|Socket)\s*:\s*No (?:IP|usable listening) interface found|"
+    r"WARN Socket creation failed\s*:\s*Address family not supported by protocol",
+    ("interface found", "Socket creation failed"),
+    "libnccl 2.18.3 to 2.32.3, bootstrap.cc (recorded with 2.28.9); 2.2 to 2.4 in socket.h's words (NVIDIA/nccl 210)",
 )
 
 SOCKET_NO_ADDRESS = Message(
@@ -225,11 +226,11 @@ MISMATCHED_COLLECTIVE = Message(
     "NCCL 2.4 to 2.6, init.cc",
 )
 
-GPU_PAGE_FAULT = Message(
-    "iommu-gpu-page-fault",
-    r"nvidia (?P<gpu>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): AMD-Vi: Event logged \[IO_PAGE_FAULT",
-    ("IO_PAGE_FAULT",),
-    "linux drivers/iommu/amd/iommu.c amd_iommu_report_page_fault: the device's driver stands before it",
+SOCKET_INTERFACES = Message(
+    "nccl-socket-interfaces",
+    r"NET/Socket\s?: Using (?P<interfaces>\[0\].{1,1500})",
+    ("NET/Socket : Using", "NET/Socket: Using"),
+    "libnccl net_socket.cc",
 )
 
 BOOTSTRAP_USING = Message(

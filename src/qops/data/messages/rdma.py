@@ -4,10 +4,10 @@ from qops.evidence.message import Message
 
 MEMLOCK_VERBS = Message(
     "ibv-cannot-allocate",
-    r"(?P<call>ibv_(?:reg_mr|reg_dmabuf_mr|create_|alloc_pd)\w{0,20})\b(?:\(.{0,120}?\))?[^:]{0,10}failed"
+    r"(?P<call>ibv_(?:reg_mr|create_|alloc_pd)\w{0,20})\b(?:\(.{0,120}?\))?[^:]{0,10}failed"
     r"(?:\s*:| with error) (?P<error>Cannot allocate\s*memory)|"
     r"Unable to register memory\b.{0,120}?Cannot allocate memory",
-    ("ibv_reg_", "ibv_create_", "ibv_alloc_pd", "Unable to register memory"),
+    ("ibv_reg_mr", "ibv_create_", "ibv_alloc_pd", "Unable to register memory"),
     "libnccl 2.32.3 ibvwrap.cc (`Call to ibv_reg_mr_iova2 failed with error …`); UCX ib_md.c; aws-ofi-nccl",
 )
 MEMLOCK_UCX = Message(
@@ -15,6 +15,18 @@ MEMLOCK_UCX = Message(
     r"Please set max locked memory \(ulimit -l\) to 'unlimited'(?:.{0,40}\(current: (?P<kbytes>\d+) kbytes\))?",
     ("Please set max locked memory",),
     "UCX uct/ib/base/ib_log.c",
+)
+VERBS_MUTE = Message(
+    "ibv-failed-without-error",
+    r"NCCL WARN Call to (?P<call>ibv_(?:reg_mr|create_|alloc_pd)\w{0,20}) failed\s*$",
+    ("Call to ibv_",),
+    "NCCL 2.2 to 2.12, ibvwrap.cc (IBV_PTR_CHECK): the error is not said",
+)
+REGISTER_GPU_MEMORY = Message(
+    "ibv-register-gpu-memory",
+    r"ibv_reg_dmabuf_mr\w{0,20}\b.{0,40}?failed(?:\s*:| with error) (?P<error>[^,]{3,80})",
+    ("ibv_reg_dmabuf_mr",),
+    "libnccl 2.12 and later, ibvwrap.cc: the GPU's memory as a DMA buffer, which no limit on locked memory counts",
 )
 MODIFY_QP = Message(
     "ibv-modify-qp",

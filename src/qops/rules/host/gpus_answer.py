@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import device, health, system
+from qops.data.messages import device, engine, health, system
+from qops.derive import platform, stall
 from qops.derive.progress import may_wait
 from qops.derive.soundness import alone, starting, unexplained
-from qops.evidence.engine import EngineLogs
+from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus, GpuSamples, Path, Topology
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
@@ -28,14 +29,19 @@ def gpus_answer(
     topology: Topology | None,
     nccl: NcclLog | None,
     torch: TorchLog | None,
+    jobs: JobResults | None,
 ) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
     if starting(engines):
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
+    if (nccl and (nccl.ranks or nccl.channels) and not stall.works(jobs, engines)) or (
+        logs and logs.find(engine.OTHER_ENGINE)
+    ):
+        return  # the same for a job of several GPUs that was begun, and for an engine whose log nobody reads here
     if unexplained(logs):
         return  # idle GPUs do not outweigh an error of which nobody knows what it means
-    if logs and logs.find(device.INFOROM_CORRUPT):
-        return  # what the board stores of itself is damaged; whether it computes right, the list does not say
+    if logs and (logs.find(device.INFOROM_CORRUPT) or platform.refused(logs, gpus)):
+        return  # what the board stores of itself is damaged, or an IOMMU refuses what a GPU sends
     if gpus and gpus.bare:
         return  # rows that name boards say nothing of their state
     if gpus and gpus.gpus:

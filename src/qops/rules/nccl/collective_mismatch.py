@@ -10,7 +10,7 @@ from qops.evidence.gpu import Gpus, GpuSamples
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras, RasCommunicator
 from qops.evidence.process import Processes
-from qops.evidence.torch import FlightEntry, FlightRecords, TorchLog
+from qops.evidence.torch import FlightEntry, FlightRecords, TorchLog, WatchdogTimeout
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 _LEFT = ("NOCOMM", "FINALIZE", "DESTROY", "ABORT")  # RAS: the rank has no such communicator any more
@@ -69,7 +69,7 @@ def _by_word(logs: Logs | None) -> Found | None:
 def _by_watchdog(torch: TorchLog | None) -> Found | None:
     for a in torch.timeouts if torch else ():
         for b in torch.timeouts if torch else ():
-            if a.rank >= b.rank or a.sequence is None or a.sequence != b.sequence:
+            if a.rank >= b.rank or a.sequence is None or a.sequence != b.sequence or _apart(a, b):
                 continue
             if a.op != b.op or a.elements_in != b.elements_in:
                 return Found(
@@ -80,6 +80,11 @@ def _by_watchdog(torch: TorchLog | None) -> Found | None:
                     confidence=Confidence.CERTAIN,
                 )
     return None
+
+
+def _apart(a: WatchdogTimeout, b: WatchdogTimeout) -> bool:
+    """Return whether the log gives two timeouts to different process groups: each counts for itself."""
+    return bool(a.group and b.group) and a.group != b.group
 
 
 def _by_flight(flight: FlightRecords | None) -> Found | None:

@@ -33,5 +33,5 @@ def ib_completion_error(logs: Logs) -> Iterator[Found | RuledOut]:
         yield Found(f"RDMA {device}".rstrip(), text, (first.quote, *quotes(failed, 1)), Confidence.CERTAIN)
     elif failed:
         yield Found("RDMA", "a connection could not be made", quotes(failed, 2), Confidence.CERTAIN)
-    elif locked := logs.find(rdma.MEMLOCK_VERBS):
+    elif locked := logs.find(rdma.MEMLOCK_VERBS, rdma.REGISTER_GPU_MEMORY, rdma.VERBS_MUTE):
         yield Found("RDMA", "memory could not be registered for it", quotes(locked, 2), Confidence.CERTAIN)

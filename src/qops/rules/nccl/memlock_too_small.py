@@ -45,9 +45,20 @@ def memlock_too_small(
             Confidence.CERTAIN,
         )
         return
+    small, large = known(limits, containers)
+    mute = logs.find(rdma.VERBS_MUTE)
+    if mute and not verbs and (small or not large):
+        # NVIDIA's guide gives this line for a limit on locked memory (troubleshooting, InfiniBand).
+        and_limit = f", and the limit of locked memory is {small[0][0] >> 10} KiB" if small else " and does not say why"
+        yield Found(
+            "process",
+            f"{mute[0].groups['call']} failed{and_limit}",
+            (*quotes(mute, 2), *(q for _, q in small[:1])),
+            Confidence.LIKELY if small else Confidence.POSSIBLE,
+        )
+        return
     if not verbs:
         return
-    small, large = known(limits, containers)
     if large and not small:
         yield RuledOut(
             "locked memory is not limited where it was read; without a limit it is memory that cannot be pinned "

@@ -1,5 +1,6 @@
 """NCL015: cuMem allocation is switched off, or on, where that breaks the transport."""
 
+import re
 from collections.abc import Iterator
 
 from qops.data import nccl as facts
@@ -13,8 +14,10 @@ from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
 from qops.evidence.process import Environment
 from qops.evidence.torch import TorchLog
+from qops.pattern import lazy
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
+_SEGMENT = lazy(r"nccl-[A-Za-z0-9-]{6,80}", re.ASCII)
 _HOST_OFF = Fix(
     "NCCL_CUMEM_HOST_ENABLE=0, or a driver of 580 or later, or a newer NCCL", commands=("env | grep NCCL_CUMEM",)
 )
@@ -69,6 +72,17 @@ def nccl_cumem_setting(
             fix=(_HOST_OFF,),
         )
         return
+    garbled = [h for h in logs.find(messages.SHM_SEGMENT) if _garbled(h)]
+    if garbled:
+        yield Found(
+            "NCCL",
+            "a rank takes another's cuMem handle for the name of a segment in /dev/shm: host buffers by cuMem work for "
+            "some ranks and not for all, as with NUMA nodes that have no memory",
+            quotes(garbled, 2),
+            Confidence.LIKELY,
+            fix=(_HOST_OFF,),
+        )
+        return
     disabled = [s for s in p2p.settings("NCCL_CUMEM_ENABLE", environment, nccl) if s.value.strip() == "0"]
     ipc = p2p.used(nccl, "P2P/IPC")
     if not disabled or p2p.has_nvlink(topology) or stall.works(jobs, engines):
@@ -93,6 +107,16 @@ def nccl_cumem_setting(
         ),
         Confidence.LIKELY if passthrough and ipc else Confidence.POSSIBLE,
     )
+
+
+def _garbled(hit: Hit) -> bool:
+    """Return whether a rank attaches to a name that mkstemp never made: six letters or digits follow `nccl-`.
+
+    Then the name is another union member's bytes (NVIDIA/nccl 2059, pytorch/pytorch 152302).
+    """
+    name = hit.groups["path"].rpartition("/")[2]
+    attaches = hit.groups["what"].lower() != "creating"
+    return attaches and name.startswith("nccl-") and not _SEGMENT.fullmatch(name)
 
 
 def _peer_access(logs: Logs, nccl: NcclLog | None) -> list[Hit]:

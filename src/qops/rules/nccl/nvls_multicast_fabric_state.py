@@ -9,6 +9,9 @@ from qops.evidence.message import Hit, Logs, quotes
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 _OUT_OF_MEMORY = "2"  # CUDA_ERROR_OUT_OF_MEMORY: a full GPU, not a stale fabric
+# nvls.cc is also the first that asks the driver for its device: CUDA_ERROR_NOT_INITIALIZED (3) comes before multicast,
+# on boards that have none as well (NVIDIA/nccl 1029, an A100).
+_ELSEWHERE = ("out of memory", "initialization error")
 
 
 @rule(
@@ -44,7 +47,7 @@ def nvls_multicast_fabric_state(logs: Logs, gpus: Gpus | None) -> Iterator[Found
         )
         return
     bind = logs.find(messages.NVLS_BIND, messages.MULTICAST_STATE, messages.MULTICAST_TEAM)
-    other = [h for h in logs.find(messages.NVLS_CUDA_FAILURE) if not _full(h)]
+    other = [h for h in logs.find(messages.NVLS_CUDA_FAILURE) if not _elsewhere(h)]
     errors = {h.groups["error"] for h in bind if h.groups.get("error")}
     if errors == {_OUT_OF_MEMORY}:
         yield RuledOut("multicast memory could not be had because the GPU is full (CUDA error 2)", quotes(bind, 1))
@@ -65,5 +68,5 @@ def nvls_multicast_fabric_state(logs: Logs, gpus: Gpus | None) -> Iterator[Found
     )
 
 
-def _full(hit: Hit) -> bool:
-    return hit.groups.get("error") == _OUT_OF_MEMORY or "out of memory" in hit.groups.get("text", "")
+def _elsewhere(hit: Hit) -> bool:
+    return hit.groups.get("error") == _OUT_OF_MEMORY or hit.groups.get("text", "") in _ELSEWHERE

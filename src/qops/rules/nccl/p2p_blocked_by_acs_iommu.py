@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import nccl as messages
+from qops.data.messages import rdma
 from qops.derive import p2p, platform, stall
 from qops.derive.peer_probe import passed
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpus, GpuSamples, P2pStatus, PeerRates, Topology
 from qops.evidence.kernel import Iommu, KernelCommandLine, KernelLog, System
-from qops.evidence.message import Logs, quotes
+from qops.evidence.message import Logs
 from qops.evidence.nccl import NcclLog, Ras
 from qops.evidence.pcie import PcieTree
 from qops.evidence.peer_probe import PeerProbe
 from qops.evidence.process import Environment
+from qops.evidence.text import Quote
 from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
 
@@ -27,6 +28,7 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
         "engine-stalled",
         "nccl-p2p-level-forced",
         "custom-allreduce-unsupported",
+        "ib-completion-error",
         "job-failed",
         "engine-silent-at-nccl",
         "engine-core-failed",
@@ -73,6 +75,13 @@ def p2p_blocked_by_acs_iommu(
     probe: PeerProbe | None,
 ) -> Iterator[Found | RuledOut]:
     """ACS redirect or IOMMU translation above the GPUs breaks PCIe P2P: NCCL, and the engine's all-reduce, hang."""
+    adapter = _adapter(logs, tree)
+    if adapter:
+        message = (
+            "an RDMA adapter may not access the memory that it was given, and bridges redirect what it sends to a GPU"
+        )
+        yield Found("GPUs and adapters", message, adapter, Confidence.LIKELY)
+        return
     far = p2p.far_pairs(topology)
     if p2p.has_nvlink(topology) or (topology is not None and not topology.pairs):
         return
@@ -112,7 +121,7 @@ def p2p_blocked_by_acs_iommu(
             shown = (command_line.quote,) if command_line else ()
             yield RuledOut("the IOMMU is off and no bridge redirects", shown)
         return
-    faults = logs.find(messages.GPU_PAGE_FAULT)
+    faults = tuple(platform.refused(logs, gpus).values())
     unlinked = platform.without_nvlink(platform.names(gpus, logs))
     level = p2p.level(environment, nccl, system, p2p.group_size(nccl, topology))
     if (
@@ -121,9 +130,7 @@ def p2p_blocked_by_acs_iommu(
         or (topology is not None and not far)
     ):
         return
-    platform_says = tuple(
-        dict.fromkeys((*(q for _, q in redirects[:2]), *numbers[:1], *quotes(faults, 1), *translation[:1]))
-    )
+    platform_says = tuple(dict.fromkeys((*(q for _, q in redirects[:2]), *numbers[:1], *faults[:1], *translation[:1])))
     path = f"{far[0].a} and {far[0].b} meet at {far[0].path}" if far else "the GPUs sit below bridges"
     what = platform.words(redirects, translation, numbers)
     strong = [s for s in stood if s.kind != "silence"]
@@ -143,6 +150,14 @@ def p2p_blocked_by_acs_iommu(
     ):
         message = f"{path}, the driver allows P2P, and {strong[0].text}; IOMMU and ACS were not seen"
         yield Found("GPUs", message, evidence, Confidence.POSSIBLE)
+    elif faults and (p2p.used(nccl, "P2P") or len(faults) > 1):
+        # One GPU's fault may be its program's; a second GPU's, or P2P in use, says for whom the requests were.
+        yield Found(
+            "GPUs",
+            "the IOMMU refuses what " + ("the GPUs send" if len(faults) > 1 else "a GPU sends while NCCL uses P2P"),
+            (*faults[:2], *p2p.used(nccl, "P2P")[:1]),
+            Confidence.LIKELY if p2p.used(nccl, "P2P") else Confidence.POSSIBLE,
+        )
     elif (redirects or numbers) and far and stood and samples is None:
         # A log that ends is weak, and a live host would show its GPUs: only pasted evidence is judged so.
         yield Found(
@@ -164,3 +179,13 @@ def p2p_blocked_by_acs_iommu(
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,
         )
+
+
+def _adapter(logs: Logs, tree: PcieTree | None) -> tuple[Quote, ...]:
+    """Return a transfer that failed on the adapter's own side (IBV_WC_LOC_PROT_ERR), beside redirecting bridges.
+
+    With GPUDirect RDMA the adapter is a peer of the GPU, and redirection breaks its way as well (NVIDIA/nccl 214, 304).
+    """
+    denied = next((h for h in logs.find(rdma.IB_COMPLETION) if h.groups["status"] == "4"), None)
+    found = (*(q for _, q in platform.redirects(tree)), *platform.redirect_number(logs))
+    return (denied.quote, *found[:2]) if denied and found else ()

@@ -65,7 +65,20 @@ def p2p_broken_by_driver(
         yield RuledOut("ranks wait at different operations, so the path between GPUs is not what holds them", (uneven,))
         return
     still = logs.find(launch.STATED_NO_PCIE)
+    driver = gpus.driver if gpus and gpus.driver else ""
+    over = p2p.used(nccl, "P2P")
     if not stood:
+        if (
+            over
+            and platform.offers_broken_p2p(boards, driver)
+            and not (platform.patched(kernel) or platform.redirects(tree))
+        ):
+            yield Found(
+                "GPUs",
+                f"NCCL uses the P2P that driver {driver} offers on {boards[0]}, where it does not work",
+                (over[0], *(g.quote for g in _first(gpus))),
+                Confidence.POSSIBLE,
+            )
         return
     if platform.redirects(tree) or platform.translation(iommu, command_line, kernel):
         yield RuledOut("the platform below the GPUs redirects or translates P2P, which explains the hang", granted[:1])
@@ -73,7 +86,6 @@ def p2p_broken_by_driver(
     if platform.patched(kernel) or platform.patch_keys(params):
         return
     small = any(g.bar1_total and g.memory_total and g.bar1_total < g.memory_total for g in (gpus.gpus if gpus else ()))
-    driver = gpus.driver if gpus and gpus.driver else ""
     if platform.offers_no_p2p(boards, driver) or (small and not driver and platform.series(boards, "40")):
         return  # NVIDIA's own driver would not offer P2P here, so another module is loaded
     cleared = platform.iommu_off(command_line, iommu)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import launch
 from qops.data.messages import nccl as messages
 from qops.derive import p2p, platform, stall
 from qops.evidence.engine import EngineLogs, JobResults
-from qops.evidence.gpu import DriverParams, Gpus, GpuSamples, P2pStatus
+from qops.evidence.gpu import DriverParams, Gpu, Gpus, GpuSamples, P2pStatus
 from qops.evidence.kernel import KernelLog
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog, Ras
@@ -23,6 +24,7 @@ from qops.rule import Confidence, Fix, Found, Role, RuledOut, Severity, rule
         "shm-broadcast-wait",
         "engine-stalled",
         "nccl-error",
+        "cuda-error",
         "job-failed",
         "engine-silent-at-nccl",
         "engine-core-failed",
@@ -62,6 +64,19 @@ def p2p_patched_driver_no_bar1(
     small = [
         g for g in (gpus.gpus if gpus else ()) if g.bar1_total and g.memory_total and g.bar1_total < g.memory_total
     ]
+    if not small and gpus:
+        small = _apart(gpus)
+    unmapped = _unmapped(logs, platform.names(gpus, logs), small=bool(small))
+    if unmapped and not platform.static_bar1(params):
+        where = f"; BAR1 of GPU {small[0].index} is {(small[0].bar1_total or 0) >> 20} MiB" if small else ""
+        yield Found(
+            "GPUs",
+            f"one GPU's memory cannot be mapped for another (CUDA error 205), as when a patched module offers P2P and "
+            f"BAR1 does not hold the whole memory{where}",
+            (*unmapped, *(g.quote for g in small[:1])),
+            Confidence.LIKELY,
+        )
+        return
     signs = _patched(gpus, logs, params, kernel, offered, small=bool(small))
     if not signs:
         return
@@ -92,6 +107,23 @@ def p2p_patched_driver_no_bar1(
             severity=Severity.WARNING,
             role=Role.CONTRIBUTING,
         )
+
+
+def _apart(gpus: Gpus) -> list[Gpu]:
+    """Return the GPUs whose BAR1 is smaller than any memory shown, where pasted pieces do not say whose BAR1 it is."""
+    bars = [g for g in gpus.gpus if g.bar1_total and not g.memory_total]
+    sizes = [g.memory_total for g in gpus.gpus if g.memory_total]
+    return [g for g in bars if sizes and (g.bar1_total or 0) < min(sizes)]
+
+
+def _unmapped(logs: Logs, names: tuple[str, ...], *, small: bool) -> tuple[Quote, ...]:
+    """Return where mapping a peer's memory failed: a call for peer access says so, or BAR1 is too small on GeForce."""
+    told = logs.find(launch.PEER_ENABLE_FAILED)
+    failed = logs.find(messages.PEER_MAP_FAILED)
+    consumer = len(names) > 1 and platform.consumer(names)
+    if failed and (told or (small and consumer)) and (consumer or not names):
+        return quotes(failed, 2)
+    return ()
 
 
 def _patched(

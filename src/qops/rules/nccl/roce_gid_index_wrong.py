@@ -48,6 +48,18 @@ def roce_gid_index_wrong(
                 Confidence.CERTAIN if forced else Confidence.LIKELY,
             )
             return
+    # The kernel answers ENODATA for an entry of the table that holds no address (rdma_get_gid_attr).
+    empty = [h for h in failed if h.groups.get("number") == "61" or "No data available" in h.groups["error"]]
+    if empty:
+        first = empty[0]
+        which = first.groups.get("index") or (str(index) if forced else "")
+        yield Found(
+            f"RDMA device {first.groups.get('device') or ''}".rstrip(),
+            f"its GID index{f' {which}' if which else ''} holds no address (any more)",
+            (first.quote, *((forced.quote,) if forced else ())),
+            Confidence.CERTAIN if forced else Confidence.LIKELY,
+        )
+        return
     mapped = [h for h in failed if "::ffff:" in (h.groups.get("local") or "").lower()]
     if mapped:
         if forced:

@@ -41,7 +41,7 @@ def shm_too_small(
     """Shared memory (/dev/shm) is too small for NCCL's segments."""
     said = logs.find(messages.SHM_EXTEND, messages.SHM_SEGMENT, messages.SHM_FALLOCATE, launch.SHM_FILE)
     told = [h for h in said if _no_space(h)]
-    mute = [h for h in said if h.id in (messages.SHM_EXTEND.id, messages.SHM_SEGMENT.id) and not h.groups.get("error")]
+    mute = _mute(said, logs)
     small = _small(shm, containers)
     if told:
         yield Found(
@@ -84,6 +84,22 @@ def shm_too_small(
 def _no_space(hit: Hit) -> bool:
     error = hit.groups.get("error") or ("No space left" if hit.id == launch.SHM_FILE.id else "")
     return "No space left" in error
+
+
+def _mute(said: tuple[Hit, ...], logs: Logs) -> list[Hit]:
+    """Return the failures that name no error, unless CUDA refused the memory: then there was room for it."""
+    refused = any(
+        (h.groups.get("where") or "").rpartition("/")[2].startswith("shm") for h in logs.find(messages.CUDA_FAILURE)
+    )
+    return [
+        h
+        for h in said
+        if not h.groups.get("error")
+        and (
+            h.id == messages.SHM_EXTEND.id
+            or (h.id == messages.SHM_SEGMENT.id and h.groups["what"].lower() == "creating" and not refused)
+        )
+    ]
 
 
 def _asked(hits: list[Hit]) -> str:

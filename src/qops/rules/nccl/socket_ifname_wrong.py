@@ -16,6 +16,7 @@ from qops.rule import Confidence, Fix, Found, RuledOut, rule
 
 # Bridges and tunnels that a host makes for its own containers and virtual machines.
 _INSIDE = lazy(r"docker\d|br-[0-9a-f]{6,}|veth|virbr|lxcbr|lxdbr|cni\d|flannel|cali|podman", re.ASCII)
+_INTERFACE = lazy(r"\[\d{1,2}\](?P<name>[^\s:<\[\]]{1,40}):(?P<address>[^\s<]{2,60})<", re.ASCII)
 _NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
 
 
@@ -67,7 +68,7 @@ def socket_ifname_wrong(
             Confidence.CERTAIN if certain else Confidence.LIKELY,
         )
         return
-    refused = logs.find(launch.GLOO_CONNECT_LOOPBACK)
+    refused = logs.find(launch.GLOO_CONNECT_LOOPBACK, launch.GLOO_REFUSED_BY_ITSELF)
     fallback = logs.find(launch.GLOO_LOOPBACK)
     failed = logs.find(launch.GLOO_CONNECT_FAILED)
     if fallback and failed and not refused and not stall.works(jobs, engines):
@@ -79,7 +80,9 @@ def socket_ifname_wrong(
             Confidence.LIKELY,
         )
         return
-    if refused and (failed or fallback):
+    # 127.0.1.1 is what Debian gives a host's own name; 127.0.0.1 alone may be a rank of one host that ended.
+    named = any(h.groups["address"] == "127.0.1.1" for h in refused)
+    if refused and (failed or fallback or named):
         yield Found(
             "Gloo",
             f"a rank was told to reach another at {refused[0].groups['address']}, which is its own loopback",
@@ -94,6 +97,17 @@ def socket_ifname_wrong(
             f"its ranks could not connect, and {told.name}={told.value} keeps them on an interface that leads nowhere",
             (*quotes(failed, 1), told.quote),
             Confidence.LIKELY,
+        )
+        return
+    mute = logs.find(launch.GLOO_NO_ERROR)
+    chosen = environment.get("GLOO_SOCKET_IFNAME") if environment else ()
+    if mute and not chosen and not logs.find(launch.GLOO_PEER) and not stall.works(jobs, engines):
+        yield Found(
+            "Gloo",
+            "its ranks could not connect and it names no error, as when it takes an interface that the others do not "
+            "reach; GLOO_SOCKET_IFNAME was not seen",
+            quotes(mute, 2),
+            Confidence.POSSIBLE,
         )
         return
     loopback = logs.find(messages.BOOTSTRAP_LOOPBACK)
@@ -152,6 +166,18 @@ def _bridge(logs: Logs) -> Found | None:
                 (hit.quote, *(h.quote for h in (*others, *failed)[:1])),
                 Confidence.CERTAIN if others else Confidence.LIKELY,
             )
+    for hit in logs.find(messages.SOCKET_INTERFACES):
+        inside = [m for m in _INTERFACE.finditer(hit.groups["interfaces"]) if _INSIDE.match(m["name"])]
+        for m in inside:
+            met = next((h for h in failed if f"{m['address']}<" in h.quote.text), None)
+            if met:
+                return Found(
+                    "NCCL",
+                    f"a rank was told to connect to {m['address']}, the address of {m['name']}, which leads nowhere "
+                    "outside one host",
+                    (met.quote, hit.quote),
+                    Confidence.LIKELY,
+                )
     return None
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from qops.data.messages import engine
 from qops.derive.soundness import unexplained
 from qops.evidence.engine import EngineLogs
 from qops.evidence.message import Logs
@@ -21,5 +22,7 @@ def engine_ready(engines: EngineLogs, logs: Logs | None) -> Iterator[Found | Rul
             )
             return
     served = next((log.served for log in engines.logs if log.served), None)
+    if logs and logs.find(engine.PREEMPTED):
+        return  # whether tokens came after that, SRV806 tells
     if served and not unexplained(logs):
         yield Found("engine", "its log shows tokens, or answered requests", (served,), Confidence.LIKELY)
