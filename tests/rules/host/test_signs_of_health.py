@@ -68,7 +68,6 @@ GOOD: list[tuple[Rule, str]] = [
     (diagnostic_passed, DIAG.format(result="Pass")),
     (pcie_link_full, LINK.format(speed="16GT/s (ok)", width="x16 (ok)")),
     (torch_sees_gpu, TORCH.format(answer="True")),
-    (gpus_answer, MATRIX),
     (gpus_answer, DMON.format(a=310, b=288, mem=61)),
     (gpus_answer, DMON.format(a=310, b=180, mem=0) + DMON.format(a=250, b=300, mem=0)),  # power that moves is work
     (gpus_answer, PMON),
@@ -92,7 +91,7 @@ BAD: list[tuple[Rule, str]] = [
     (pcie_link_full, LINK.format(speed="16GT/s (ok)", width="x8 (downgraded)")),
     (pcie_link_full, LINK.format(speed="16GT/s (ok)", width="x16 (ok)") + "\t\tACSCtl:\tSrcValid+ ReqRedir+ CmpltRedir+\n"),
     (torch_sees_gpu, TORCH.format(answer="False")),
-    (gpus_answer, "GPU0-GPU1 NODE, GPU0-GPU2 SYS\n"),  # what people write of paths shows no answer
+    (gpus_answer, MATRIX),  # which paths there are says nothing of what goes over them
     (gpus_answer, DMON.format(a=121, b=122, mem=0)),  # may wait in a collective
     (communicators_ended, ENDED.format(end="Destroy") + ENDED.format(end="Abort")),
     (engine_initialised, CORE.format(s="31.20 seconds") + "INFO 11-30 09:10:02 [api.py:9] vLLM API server version 0.30.0\n"),
@@ -123,7 +122,7 @@ def test_what_only_looks_like_a_sign_is_none(rule: Rule, said: str) -> None:
     ],
     ids=["an error that nobody knows", "an engine that starts", "a job that may hang"],
 )
-@pytest.mark.parametrize("said", [said for rule, said in GOOD[:7]], ids=[rule.cause for rule, _ in GOOD[:7]])
+@pytest.mark.parametrize("said", [said for rule, said in GOOD[:6]], ids=[rule.cause for rule, _ in GOOD[:6]])
 def test_a_sign_does_not_outweigh_what_is_shown_beside_it(said: str, beside: str) -> None:
     assert diagnose({"answer.txt": said, "job.log": beside}).verdict is not Verdict.HEALTHY
 

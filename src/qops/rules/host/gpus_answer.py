@@ -5,18 +5,15 @@ from collections.abc import Iterator
 from qops.data.messages import device, engine, health, system
 from qops.derive import platform, stall
 from qops.derive.progress import may_wait
-from qops.derive.soundness import alone, starting, unexplained
+from qops.derive.soundness import starting, unexplained
 from qops.evidence.engine import EngineLogs, JobResults
-from qops.evidence.gpu import Gpu, Gpus, GpuSamples, Path, Topology
+from qops.evidence.gpu import Gpu, Gpus, GpuSamples
 from qops.evidence.message import Logs, quotes
 from qops.evidence.nccl import NcclLog
 from qops.evidence.text import Quote
-from qops.evidence.torch import TorchLog
 from qops.rule import Confidence, Found, Role, Severity, rule
 
 BUSY, LITTLE = 90, 0.3  # percent of utilisation; share of the power limit that computing does not stay below
-_PATHS = frozenset(path.value for path in Path)
-
 UNIFIED = 80  # watts that a GB10, which tells no limit, draws when it computes; held in its low-power state it draws 20
 
 
@@ -26,9 +23,7 @@ def gpus_answer(
     logs: Logs | None,
     engines: EngineLogs | None,
     samples: GpuSamples | None,
-    topology: Topology | None,
     nccl: NcclLog | None,
-    torch: TorchLog | None,
     jobs: JobResults | None,
 ) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
@@ -57,8 +52,6 @@ def gpus_answer(
             yield _sign(f"reads {_count(len(read))}", (samples.of(read[0])[0].quote,))
     elif logs and (hits := logs.find(health.PMON)):
         yield _sign("lists what uses the GPUs", quotes(hits, 1))
-    elif topology and alone(logs, engines, nccl, torch) and (rows := _rows(topology)):
-        yield _sign("shows the paths between the GPUs", rows[:1])
 
 
 def _sign(what: str, evidence: tuple[Quote, ...]) -> Found:
@@ -67,15 +60,6 @@ def _sign(what: str, evidence: tuple[Quote, ...]) -> Found:
 
 def _count(number: int) -> str:
     return f"{number} GPU{'s' if number > 1 else ''}"
-
-
-def _rows(topology: Topology) -> tuple[Quote, ...]:
-    """Return the rows of the matrix that nvidia-smi prints; what people write of paths is none."""
-    return tuple(p.quote for p in topology.pairs if _is_row(p.quote.text.split()))
-
-
-def _is_row(cells: list[str]) -> bool:
-    return len(cells) > 2 and cells[0].startswith("GPU") and all(c in _PATHS or c.startswith("NV") for c in cells[1:3])
 
 
 def _spins(gpu: Gpu) -> bool:
