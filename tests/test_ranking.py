@@ -17,7 +17,7 @@ Q = (Quote("a.log", 1, "x"),)
 def _rule(code: str, cause: str, confidence: Confidence = Confidence.LIKELY, **options: object) -> Rule:
     def check(logs: Logs) -> Iterator[Found | RuledOut]:
         """Something is wrong."""
-        yield Found("host", "is so", Q, confidence)
+        yield Found("host", f"is {cause}", Q, confidence)
 
     return rule(code, cause, **options)(check)  # type: ignore[arg-type]
 
@@ -50,6 +50,13 @@ def test_a_symptom_alone_is_undetermined() -> None:
 def test_a_sign_of_health_is_needed_to_be_healthy() -> None:
     assert _judge()[0] is Verdict.UNDETERMINED
     assert _judge(_rule("A", "works", role=Role.INFO, severity=Severity.INFO))[0] is Verdict.HEALTHY
+
+
+def test_a_healthy_host_is_told_by_what_works_before_what_only_looks_like_a_fault() -> None:
+    signs = [
+        _rule(code, cause, role=Role.INFO, severity=Severity.INFO) for code, cause in (("A", "benign-x"), ("B", "y"))
+    ]
+    assert judge("h", "", {Logs: Logs(), Gaps: Gaps(())}, signs).reason == "host: is y"
 
 
 def test_evidence_that_could_not_be_read_is_never_healthy() -> None:

@@ -165,7 +165,11 @@ def verdict(findings: Sequence[Finding], unanswered: Sequence[Gap]) -> tuple[Ver
     gaps = [g for g in unanswered if _hides_faults(g)]
     if gaps:
         return Verdict.UNDETERMINED, f"{gaps[0].source} could not be read: {gaps[0].reason}"
-    signs = sorted((f for f in findings if f.role is Role.INFO), key=lambda f: _TELLING.find(f.family))
+    # Within a family, what looks like a fault and is none says less than what works.
+    signs = sorted(
+        (f for f in findings if f.role is Role.INFO),
+        key=lambda f: (_TELLING.find(f.family), f.cause.startswith("benign-")),
+    )
     if not signs:
         return Verdict.UNDETERMINED, "nothing that was seen is a fault, and nothing shows that it works"
     return Verdict.HEALTHY, f"{signs[0].subject}: {signs[0].message}"
