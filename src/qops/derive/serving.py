@@ -18,7 +18,7 @@ SERVES = "an engine that serves"  # what is lacking while one starts
 
 def starting(engines: EngineLogs | None) -> bool:
     """Return whether an engine has not said yet that it serves: what shows only then is not known."""
-    return engines is not None and any(not (log.ready or log.served) for log in engines.logs)
+    return engines is not None and any(not log.serves for log in engines.logs)
 
 
 class Serving(Struct, frozen=True):

@@ -19,9 +19,9 @@ def unexplained(logs: Logs | None) -> bool:
     return any((h.quote.source, h.quote.line) not in known for h in errors)
 
 
-def starting(engines: EngineLogs | None) -> bool:
+def none_serves(engines: EngineLogs | None) -> bool:
     """Return whether logs of engines were shown, and none of them serves."""
-    return engines is not None and not any(e.ready or e.served for e in engines.logs)
+    return engines is not None and not any(log.serves for log in engines.logs)
 
 
 def alone(logs: Logs | None, engines: EngineLogs | None, nccl: NcclLog | None, torch: TorchLog | None) -> bool:
@@ -30,4 +30,4 @@ def alone(logs: Logs | None, engines: EngineLogs | None, nccl: NcclLog | None, t
     That a driver answers or a service runs is what was asked about when nothing else was shown. It says nothing of a
     job beside it.
     """
-    return nccl is None and torch is None and not starting(engines) and not unexplained(logs)
+    return nccl is None and torch is None and not none_serves(engines) and not unexplained(logs)

@@ -18,6 +18,11 @@ class EngineLog(Struct, frozen=True):
     made: Quote | None = None  # the line that says that the engine itself is up, behind a server that may not be
     served: Quote | None = None  # the last line that shows tokens or an answer; None when requests ran without any
 
+    @property
+    def serves(self) -> bool:
+        """Whether it said that it serves, or shows that it does."""
+        return self.ready or self.served is not None
+
 
 class EngineLogs(Struct, frozen=True):
     """One entry for each engine log."""

@@ -59,7 +59,7 @@ _CTIME = lazy(r"^\s*\[\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4}\] ")
 # One of these is in every line that matters; a plain `in` is much cheaper than the patterns.
 _SIGNS = (
     "xid", "oom", "kill", "aer: ", "aer_uncor_status", "pcie bus error", "error status/mask", "device_id: ",
-    "domain type", "dmar: ", "amd-vi", "amd iommu", "iommu group", "io_page_fault", "arm-smmu", "nvrm: loading",
+    "domain type", "dmar: ", "amd-vi", "amd iommu", "iommu group", "io_page_fault", "arm-smmu",
     "nvidia-modeset: loading", "nvidia: loading", "nvrm: ",
 )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import cuda, device, kernel
+from qops.data.messages import cuda, kernel
 from qops.derive.cuda_compat import printed
+from qops.derive.hardware_errors import hardware_errors
 from qops.evidence.message import Logs, quotes
 from qops.evidence.process import CudaResults
 from qops.rule import Confidence, Fix, Found, RuledOut, rule
@@ -30,9 +31,7 @@ def kernel_bug_illegal_access(logs: Logs, results: CudaResults | None) -> Iterat
     addressed = logs.find(kernel.BAD_ADDRESS)
     if not said and not addressed:
         return
-    hardware = logs.find(
-        kernel.XID_MEMORY, kernel.XID_BUS, kernel.FELL_OFF_BUS, cuda.ECC_UNCORRECTABLE, device.AER_UNCORRECTABLE
-    )
+    hardware = hardware_errors(logs)
     if hardware:
         yield RuledOut("the hardware reported an error of its own", quotes(hardware, 2))
         return

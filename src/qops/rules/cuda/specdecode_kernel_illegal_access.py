@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from qops.data.messages import cuda, device, kernel
+from qops.data.messages import cuda, kernel
+from qops.derive.hardware_errors import hardware_errors
 from qops.evidence.engine import EngineLogs
 from qops.evidence.message import Logs, quotes
 from qops.evidence.text import Quote
@@ -29,9 +30,7 @@ def specdecode_kernel_illegal_access(logs: Logs, engines: EngineLogs | None) -> 
     flags = (*quotes(logs.find(cuda.SPECULATIVE), 2), *_arguments(engines))
     if not flags or not (said or faults):
         return
-    hardware = logs.find(
-        kernel.XID_MEMORY, kernel.XID_BUS, kernel.FELL_OFF_BUS, cuda.ECC_UNCORRECTABLE, device.AER_UNCORRECTABLE
-    )
+    hardware = hardware_errors(logs)
     if hardware:
         yield RuledOut("the hardware reported an error of its own", quotes(hardware, 2))
         return

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from qops.data.messages import device, engine, health, system
 from qops.derive import platform, stall
 from qops.derive.progress import may_wait
-from qops.derive.soundness import starting, unexplained
+from qops.derive.soundness import none_serves, unexplained
 from qops.evidence.engine import EngineLogs, JobResults
 from qops.evidence.gpu import Gpu, Gpus, GpuSamples
 from qops.evidence.message import Logs, quotes
@@ -27,7 +27,7 @@ def gpus_answer(
     jobs: JobResults | None,
 ) -> Iterator[Found]:
     """The GPUs answer nvidia-smi, and none is in a state of error."""
-    if starting(engines):
+    if none_serves(engines):
         return  # what was asked about is an engine that does not serve yet: idle GPUs do not show that it will
     if (nccl and (nccl.ranks or nccl.channels) and not stall.works(jobs, engines)) or (
         logs and logs.find(engine.OTHER_ENGINE)

@@ -14,7 +14,7 @@ def engine_initialised(engines: EngineLogs, logs: Logs | None) -> Iterator[Found
     if unexplained(logs):
         return
     for log in engines.logs:
-        if log.made and not (log.ready or log.served):
+        if log.made and not log.serves:
             yield Found(
                 "engine",
                 "the model is loaded and warmed up; that requests are answered was not seen yet",
